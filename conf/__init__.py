@@ -1,0 +1,1 @@
+"""The Hydra configuration tree. Holds YAML only; `experiments` reads it through ``pkg://conf``."""

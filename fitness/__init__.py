@@ -1,0 +1,50 @@
+"""From a kernel to its evaluation: what can be built, checked and timed, and with what result.
+
+The nouns: `Kernel` is the source text, `Task` the problem with its reference and tolerance,
+`Workload` one size of it, `Target` the hardware, `Language` how a source is built, `Evaluation`
+the record with its closed `Status`. Members live in the sub-packages `tasks`, `languages`,
+`targets` and `executors`.
+"""
+
+from .errors import (
+    FitnessError,
+    MachineError,
+    SandboxError,
+    TargetError,
+    TargetLost,
+    TargetUnavailable,
+    TaskError,
+    ToolchainError,
+)
+from .evaluation import Calibration, Duel, Evaluation, Measurement, Status
+from .executor import Executor
+from .kernel import Kernel
+from .language import Build, Language
+from .target import Peak, Target
+from .task import Cost, Task, TensorSpec, Workload
+
+__all__ = [
+    "Kernel",
+    "Task",
+    "TensorSpec",
+    "Workload",
+    "Cost",
+    "Target",
+    "Peak",
+    "Language",
+    "Build",
+    "Evaluation",
+    "Measurement",
+    "Status",
+    "Duel",
+    "Calibration",
+    "Executor",
+    "FitnessError",
+    "MachineError",
+    "SandboxError",
+    "TargetError",
+    "TargetLost",
+    "TargetUnavailable",
+    "TaskError",
+    "ToolchainError",
+]

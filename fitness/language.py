@@ -1,0 +1,51 @@
+"""How a kernel is built."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, Protocol
+
+from .kernel import Kernel
+from .target import Target
+
+
+@dataclass(frozen=True, slots=True)
+class Build:
+    """A command that turns a source into an artifact. Running it is the evaluator's business.
+
+    Attributes:
+        argv: The command, to be run in the sandbox with ``workdir`` as current folder.
+        artifact: What it produces, relative to ``workdir``.
+        kind: ``"shared_object"`` with a C symbol, or ``"python_module"`` with a function.
+    """
+
+    argv: tuple[str, ...]
+    artifact: Path
+    kind: Literal["shared_object", "python_module"]
+
+
+class Language(Protocol):
+    """What a kernel is written in. Pure: it describes builds and never runs one.
+
+    Attributes:
+        name: As in configuration, e.g. ``"cpp"``.
+        suffix: Of a source file, e.g. ``".cpp"``.
+        grammar: The tree-sitter grammar of the syntactic operators: ``"cpp"`` or ``"python"``.
+    """
+
+    name: str
+    suffix: str
+    grammar: str
+
+    def build(self, kernel: Kernel, target: Target, workdir: Path) -> Build:
+        """Writes the source into ``workdir`` and returns the command that builds it."""
+        ...
+
+    def fingerprint(self, target: Target) -> str:
+        """Returns compiler version and flags: all that the artifact depends on beside the source.
+
+        Raises:
+            ToolchainError: The compiler is missing; the message says what to install.
+        """
+        ...

@@ -1,0 +1,53 @@
+"""Faults of the model's side. A reply that holds no code is not one of them.
+
+* LLMError
+  x ServerError
+    + ServerStartError       the server that we start did not come up
+    + ServerUnreachable      nobody answers, after bounded retries
+  x RequestError
+    + RequestTimeout         no whole answer before the deadline
+    + RequestRejected        the server refuses the request (4xx); asking again will not help
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .request import Request
+
+
+class LLMError(Exception):
+    """Base of everything that `llm` raises."""
+
+
+class ServerError(LLMError):
+    """The server is the trouble, whatever was asked."""
+
+
+class ServerStartError(ServerError):
+    """The server that we start did not come up; the message names its log."""
+
+
+class ServerUnreachable(ServerError):
+    """Nobody answers at the server's address, after bounded retries."""
+
+
+class RequestError(LLMError):
+    """One request failed.
+
+    Attributes:
+        request: What was asked.
+    """
+
+    def __init__(self, message: str, request: Request | None = None) -> None:
+        super().__init__(message)
+        self.request = request
+
+
+class RequestTimeout(RequestError):
+    """No whole answer came before the deadline."""
+
+
+class RequestRejected(RequestError):
+    """The server refuses the request; asking again will not help."""

@@ -1,0 +1,113 @@
+"""What is sent to a model and what comes back."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+JSON = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One turn of a conversation.
+
+    Attributes:
+        role: ``"system"``, ``"user"`` or ``"assistant"``.
+        content: Text.
+    """
+
+    role: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One question to a model. Its content is its identity.
+
+    Attributes:
+        messages: The conversation so far.
+        model: Which model of the client is meant; empty for the client's own.
+        seed: Of the sampling; drawn from the run's streams, so that no two requests are equal.
+        temperature: Of the sampling.
+        top_p: Of the sampling.
+        max_tokens: Of the answer.
+        extra: Further fields of the OpenAI-compatible body, e.g. ``{"structured_outputs": …}``.
+    """
+
+    messages: tuple[Message, ...]
+    model: str = ""
+    seed: int = 0
+    temperature: float = 0.8
+    top_p: float = 0.95
+    max_tokens: int = 2048
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_json(self) -> JSON:
+        """Returns a JSON object with the field names as keys."""
+        messages = [{"role": message.role, "content": message.content} for message in self.messages]
+        scalars = {name: getattr(self, name) for name in ("model", "seed", "temperature", "top_p", "max_tokens")}
+        return {"messages": messages, **scalars, "extra": dict(self.extra)}
+
+    @classmethod
+    def from_json(cls, data: JSON) -> Request:
+        """Reads what `to_json` wrote."""
+        return cls(**{**data, "messages": tuple(Message(**message) for message in data["messages"])})
+
+    @property
+    def digest(self) -> str:
+        """Hex digest of the canonical JSON text."""
+        text = json.dumps(self.to_json(), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """One answer.
+
+    Attributes:
+        text: What the model said; empty when it said nothing.
+        finish_reason: ``"stop"``, ``"length"``, or what else the server says.
+        prompt_tokens: Tokens read.
+        completion_tokens: Tokens written, reasoning included.
+        latency_s: From sending to the last byte.
+        model: Name and, where the server tells it, revision of the model that answered.
+        server: Name and version of the server.
+        reasoning: Text of a separate reasoning field, where the server has one.
+        cuts: What was left out of the prompt so that it fits, e.g. ``("log: 1200 characters",)``.
+    """
+
+    text: str
+    finish_reason: str = "stop"
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    latency_s: float = 0.0
+    model: str = ""
+    server: str = ""
+    reasoning: str = ""
+    cuts: tuple[str, ...] = ()
+
+    def to_json(self) -> JSON:
+        """Returns a JSON object with the field names as keys."""
+        data = {name: getattr(self, name) for name in self.__slots__}
+        return {**data, "cuts": list(self.cuts)}
+
+    @classmethod
+    def from_json(cls, data: JSON) -> Completion:
+        """Reads what `to_json` wrote."""
+        return cls(**{**data, "cuts": tuple(data["cuts"])})
+
+
+class Client(Protocol):
+    """The model's door: one method wide, called from several threads at once."""
+
+    def complete(self, request: Request) -> Completion:
+        """Answers one request.
+
+        Raises:
+            LLMError: No answer can be had.
+        """
+        ...

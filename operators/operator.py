@@ -1,0 +1,109 @@
+"""The seam of variation: parents in, a proposal out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+
+from fitness import Evaluation, Kernel, Language, Target, Task
+from llm import Client
+
+
+class Parent(Protocol):
+    """What an operator may know of an individual."""
+
+    @property
+    def kernel(self) -> Kernel:
+        """Its source."""
+        ...
+
+    @property
+    def evaluation(self) -> Evaluation:
+        """What became of it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What an operator may remember, as it stood when the slot was planned.
+
+    Attributes:
+        ancestors: The first parent's lineage, nearest first.
+        siblings: Other children of the first parent, oldest first, failures included.
+        elites: The best individuals of the run so far, best first.
+        notes: What earlier reflections have learned, oldest first.
+    """
+
+    ancestors: Sequence[Parent] = ()
+    siblings: Sequence[Parent] = ()
+    elites: Sequence[Parent] = ()
+    notes: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Brief:
+    """What every operator may know about the problem.
+
+    Attributes:
+        client: The model; None in a run without one.
+        memory: Differs from slot to slot; all else is the run's.
+    """
+
+    task: Task
+    target: Target
+    language: Language
+    client: Client | None = None
+    memory: Memory = field(default_factory=Memory)
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """What an operator made of its parents.
+
+    Attributes:
+        kernel: None when nothing usable came out, e.g. a reply without code.
+        operator: Its name.
+        parents: Digests, in the order of use.
+        outcome: ``"parsed"`` when there is a kernel, else the name of what went wrong.
+        note: One line for people: what was changed, or why nothing came of it.
+        lesson: What a reflecting operator learned, for later prompts; usually empty.
+        tokens: Model tokens spent, prompt and completion together.
+        requests: Digests of the model requests behind it, for the transcript.
+    """
+
+    kernel: Kernel | None
+    operator: str
+    parents: tuple[str, ...]
+    outcome: str = "parsed"
+    note: str = ""
+    lesson: str = ""
+    tokens: int = 0
+    requests: tuple[str, ...] = ()
+
+
+class Operator(Protocol):
+    """Makes a proposal from parents: arity 0 is a draft, 1 a mutation, 2 or more a crossover.
+
+    Attributes:
+        name: In records, e.g. ``"syntactic_mutation"``.
+        arity: How many parents it takes.
+        memory: Which parts of `Memory` it reads: any of ``"ancestors"``, ``"siblings"``,
+            ``"elites"``, ``"notes"``; the engine fills only these.
+        takes_failures: Whether its parent is one that failed (repair).
+    """
+
+    name: str
+    arity: int
+    memory: frozenset[str]
+    takes_failures: bool
+
+    def propose(self, parents: Sequence[Parent], brief: Brief, rng: np.random.Generator) -> Proposal:
+        """Makes one proposal; pure but for the model behind ``brief.client``.
+
+        Raises:
+            LLMError: The model could not be asked.
+        """
+        ...
