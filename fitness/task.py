@@ -74,14 +74,23 @@ class Task(Protocol):
             may differ within the tolerance.
     """
 
-    name: str
-    description: str
-    axes: tuple[str, ...]
-    inputs: Mapping[str, TensorSpec]
-    outputs: Mapping[str, TensorSpec]
-    check_workloads: Sequence[Workload]
-    time_workloads: Sequence[Workload]
-    repeatable: bool
+    # Properties, because a plain attribute of a protocol would have to be settable: no frozen dataclass has those.
+    @property
+    def name(self) -> str: ...  # noqa: D102
+    @property
+    def description(self) -> str: ...  # noqa: D102
+    @property
+    def axes(self) -> tuple[str, ...]: ...  # noqa: D102
+    @property
+    def inputs(self) -> Mapping[str, TensorSpec]: ...  # noqa: D102
+    @property
+    def outputs(self) -> Mapping[str, TensorSpec]: ...  # noqa: D102
+    @property
+    def check_workloads(self) -> Sequence[Workload]: ...  # noqa: D102
+    @property
+    def time_workloads(self) -> Sequence[Workload]: ...  # noqa: D102
+    @property
+    def repeatable(self) -> bool: ...  # noqa: D102
 
     def make_inputs(self, workload: Workload, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
         """Draws contiguous inputs of the declared types and shapes."""

@@ -1,0 +1,58 @@
+"""Exact GELU of a matrix after a bias."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from ..task import Arrays, TensorSpec
+from .rounding import Floats, smallest_normal, unit_roundoff
+from .sizes import MATRIX_CHECKS
+from .tensor_task import Sizes, TensorTask, float32, float64
+
+
+def gelu(v: Floats) -> Floats:
+    """``v Φ(v)`` in float64, with erfc so that the negative tail keeps its digits."""
+    from scipy.special import erfc
+
+    value: Floats = 0.5 * v * erfc(-v / math.sqrt(2.0))
+    return value
+
+
+@dataclass(frozen=True)
+class GeluBias(TensorTask):
+    """``y = v Φ(v)`` with ``v = x + bias``; Φ is the normal distribution function."""
+
+    name: ClassVar[str] = "gelu_bias"
+    description: ClassVar[str] = (
+        "Bias and exact GELU: v = x[i][j] + bias[j], y[i][j] = 0.5 * v * (1 + erf(v / sqrt(2))), for the M x N matrix "
+        "x. The tanh approximation is not accurate enough. Row-major, contiguous, float32 accuracy."
+    )
+    axes: ClassVar[tuple[str, ...]] = ("M", "N")
+    inputs: ClassVar[Mapping[str, TensorSpec]] = {"x": float32("M", "N"), "bias": float32("N")}
+    outputs: ClassVar[Mapping[str, TensorSpec]] = {"y": float32("M", "N")}
+
+    time_sizes: Sizes = ({"M": 64, "N": 768}, {"M": 331, "N": 101})
+    check_sizes: Sizes = MATRIX_CHECKS
+
+    def reference(self, inputs: Arrays) -> dict[str, Floats]:
+        """In float64."""
+        return {"y": gelu(float64(inputs["x"]) + float64(inputs["bias"]))}
+
+    def tolerance(self, inputs: Arrays, expected: Arrays) -> dict[str, Floats]:
+        """``12 u |v|``: ``1 + erf`` may cancel for negative v, so its error is absolute.
+
+        ``erf`` of 4 ulp (8 u) and the addition are off by at most 9 u, times ``|v| / 2``; v itself is
+        rounded, and no slope of GELU is above 1.13; three products follow: 8.7 u together.
+        """
+        u = unit_roundoff(self.outputs["y"].dtype)
+        v = float64(inputs["x"]) + float64(inputs["bias"])
+        return {"y": 12 * u * np.abs(v) + 2 * smallest_normal(self.outputs["y"].dtype)}
+
+    def flops(self, axes: Mapping[str, int]) -> float:
+        """Two additions, two multiplications and an error function an element."""
+        return 5.0 * axes["M"] * axes["N"]

@@ -1,0 +1,147 @@
+"""What all shipped tasks share: declared tensors, workloads made from sizes, seeds read from files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import TaskError
+from ..kernel import Kernel
+from ..task import Cost, TensorSpec, Workload
+from .distributions import as_float32, draw
+
+Sizes = Sequence[Mapping[str, int]]
+
+_SEEDS = Path(__file__).parent / "seeds"
+_SUFFIXES = {
+    "cpp": ".cpp",
+    "cuda": ".cu",
+    "hip": ".hip",
+    "opencl": ".cl",
+    "triton": "_triton.py",
+    "cute": "_cute.py",
+    "flydsl": "_flydsl.py",
+    "numba": "_numba.py",
+}
+
+
+@dataclass(frozen=True)
+class TensorTask:
+    """A task on dense tensors. Members add the mathematics: `reference`, `tolerance`, `flops`.
+
+    Contract of all of them: tensors are row-major and contiguous, every axis is at least 1, buffers
+    do not overlap, no input is NaN or infinite.
+
+    Attributes:
+        time_sizes: Axis sizes of the timed workloads.
+        check_sizes: Axis sizes of the workloads that are only checked.
+        repeatable: Whether two calls on equal inputs must give equal bits.
+    """
+
+    name: ClassVar[str]
+    description: ClassVar[str]
+    axes: ClassVar[tuple[str, ...]]
+    inputs: ClassVar[Mapping[str, TensorSpec]]
+    outputs: ClassVar[Mapping[str, TensorSpec]]
+    distributions: ClassVar[tuple[str, ...]] = (
+        "normal",
+        "positive",
+        "shifted",
+        "huge",
+        "tiny",
+        "sparse",
+        "mixed",
+        "near_constant",
+    )
+    scales: ClassVar[Mapping[str, float]] = {"huge": 1e15, "tiny": 1e-15}
+    hidden_limit: ClassVar[int] = 300
+    hidden_count: ClassVar[int] = 8
+
+    time_sizes: Sizes
+    check_sizes: Sizes
+    repeatable: bool = True
+
+    def __post_init__(self) -> None:
+        for kind in ("time_sizes", "check_sizes"):
+            sizes = getattr(self, kind)
+            if not sizes:
+                raise TaskError(f"{self.name}: {kind} must name at least one size")
+            for axes in sizes:
+                if set(axes) != set(self.axes) or not all(isinstance(n, int) and n >= 1 for n in axes.values()):
+                    raise TaskError(f"{self.name}: {kind} needs {', '.join(self.axes)} >= 1, not {dict(axes)}")
+
+    @property
+    def time_workloads(self) -> tuple[Workload, ...]:
+        """One workload a timed size, drawn from N(0, 1)."""
+        return tuple(Workload(f"time-{_label(axes)}", dict(axes)) for axes in self.time_sizes)
+
+    @property
+    def check_workloads(self) -> tuple[Workload, ...]:
+        """Each size with one of the distributions in turn, and the largest size with all of them."""
+        kinds = self.distributions
+        largest = max(self.check_sizes, key=lambda axes: int(np.prod([*axes.values()])))
+        turns = [(kinds[i % len(kinds)], axes) for i, axes in enumerate(self.check_sizes)]
+        named = {
+            f"check-{kind}-{_label(axes)}": (kind, axes) for kind, axes in [*turns, *((k, largest) for k in kinds)]
+        }
+        return tuple(Workload(name, dict(axes), kind) for name, (kind, axes) in named.items())
+
+    def hidden_workloads(self, rng: np.random.Generator) -> tuple[Workload, ...]:
+        """Draws sizes log-uniformly up to ``hidden_limit`` and a distribution for each."""
+        return tuple(
+            Workload(
+                f"hidden-{i}",
+                {axis: int(np.exp(rng.uniform(0.0, np.log(self.hidden_limit + 1)))) for axis in self.axes},
+                str(rng.choice(self.distributions)),
+            )
+            for i in range(self.hidden_count)
+        )
+
+    def make_inputs(self, workload: Workload, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
+        """Draws all inputs from the workload's distribution."""
+        return {
+            name: as_float32(draw(workload.distribution, spec.extent(workload.axes), rng, self.scales))
+            for name, spec in self.inputs.items()
+        }
+
+    def cost(self, workload: Workload) -> Cost:
+        """Counts every input and output once, and the operations that `flops` names."""
+        specs = [*self.inputs.values(), *self.outputs.values()]
+        sizes = [np.prod(spec.extent(workload.axes), dtype=float) * np.dtype(spec.dtype).itemsize for spec in specs]
+        return Cost(flops=float(self.flops(workload.axes)), bytes=float(sum(sizes)))
+
+    def flops(self, axes: Mapping[str, int]) -> float:
+        """Floating-point operations that no algorithm for the task avoids."""
+        raise NotImplementedError
+
+    def seed_kernel(self, language: str) -> Kernel:
+        """Reads the naive kernel of a language.
+
+        Raises:
+            TaskError: There is none in this language.
+        """
+        suffix = _SUFFIXES.get(language)
+        path = _SEEDS / f"{self.name}{suffix}"
+        if suffix is None or not path.is_file():
+            raise TaskError(f"{self.name} has no seed kernel in {language!r}; write fitness/tasks/seeds/{self.name}…")
+        entry_point = "kernel_fn" if suffix.endswith(".py") else "kernel"
+        return Kernel(path.read_text(encoding="utf-8"), language, entry_point)
+
+
+def _label(axes: Mapping[str, int]) -> str:
+    return "x".join(str(size) for size in axes.values())
+
+
+def float32(*shape: str | int) -> TensorSpec:
+    """A float32 tensor of symbolic shape."""
+    return TensorSpec("float32", shape)
+
+
+def float64(values: NDArray[Any]) -> NDArray[np.float64]:
+    """The same numbers in float64, exactly."""
+    return values.astype(np.float64)
