@@ -1,0 +1,13 @@
+"""Composes, runs, replays and analyses experiments. The only package that knows Hydra and prints.
+
+Commands, each a module to be run with ``python -m`` and each answering ``--help``:
+
+* `experiments.run`: one run, or with ``-m`` a sweep (the console script ``kernelwright``)
+* `experiments.evaluate`: one kernel file through the whole evaluator
+* `experiments.replay`: a stored run once more from its journal, compared byte for byte
+* `experiments.report`: the report of stored runs, again
+
+Behind them: `experiments.build` is the one place that makes objects from configuration,
+`experiments.settings` says which configurations are allowed, `experiments.faults` what a person
+reads when something fails, `experiments.runs` turns a run directory into objects.
+"""

@@ -1,0 +1,71 @@
+"""From overrides on a command line to a checked configuration, without starting a Hydra job."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from hydra import compose, initialize_config_module
+from hydra.core.global_hydra import GlobalHydra
+from omegaconf import DictConfig
+
+from .faults import ConfigError, choices
+
+VERSION_BASE = "1.3"
+
+
+def composed(overrides: Sequence[str], config_dir: Path | None = None) -> DictConfig:
+    """Returns the configuration that ``experiments.run`` would use for these overrides.
+
+    Args:
+        overrides: As on a command line, e.g. ``["task=softmax", "seed=3"]``.
+        config_dir: A folder of a user's own with further members of the groups.
+
+    Raises:
+        HydraException: An override names something that does not exist.
+    """
+    own = [f"hydra.searchpath=[file://{config_dir.resolve()}]"] if config_dir is not None else []
+    GlobalHydra.instance().clear()
+    with initialize_config_module(config_module="conf", version_base=VERSION_BASE):
+        return compose("config", overrides=[*own, *overrides])
+
+
+def command_line(
+    argv: Sequence[str], parser: argparse.ArgumentParser, keys: Mapping[str, bool]
+) -> tuple[dict[str, str], DictConfig]:
+    """Splits ``key=value`` arguments into a command's own keys and the configuration's.
+
+    Args:
+        argv: Without the program's name.
+        parser: For ``--help`` and ``--config-dir``.
+        keys: The command's own keys; True where one must be given.
+
+    Returns:
+        The command's own values, and the configuration of everything else.
+
+    Raises:
+        ConfigError: A required key is missing, or an argument is no ``key=value``.
+        HydraException: An override names something that does not exist.
+    """
+    parser.add_argument(
+        "overrides", nargs="*", metavar="key=value", help="any key of the configuration, e.g. task=softmax"
+    )
+    parser.add_argument("--config-dir", type=Path, help="a folder of your own with further tasks, targets …")
+    arguments = parser.parse_args(argv)
+    if arguments.config_dir is not None and not arguments.config_dir.is_dir():
+        raise ConfigError(f"--config-dir: {arguments.config_dir} is not a folder")
+    own: dict[str, str] = {}
+    overrides = []
+    for argument in arguments.overrides:
+        key, equals, value = argument.partition("=")
+        if not equals and key.lstrip("+~") == key:
+            raise ConfigError(f"cannot read {argument!r}; write key=value; {choices(key, list(keys))}")
+        if key in keys:
+            own[key] = value
+        else:
+            overrides.append(argument)
+    missing = [key for key, required in keys.items() if required and not own.get(key)]
+    if missing:
+        raise ConfigError(f"{missing[0]}: missing; give {' '.join(f'{key}=…' for key in missing)}, see --help")
+    return own, composed(overrides, arguments.config_dir)

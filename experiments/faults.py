@@ -1,0 +1,144 @@
+"""What a command says when it cannot go on: one line that tells what to do, and an exit status.
+
+Exit statuses: 0 done, 1 the thing asked for failed, 2 a usage or configuration error, 130 and 143
+stopped by SIGINT and SIGTERM. A traceback is shown only for a fault of this program.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from types import FrameType
+
+from hydra.errors import HydraException, MissingConfigException, OverrideParseException
+from omegaconf import DictConfig
+from omegaconf.errors import ConfigAttributeError, ConfigKeyError, OmegaConfBaseException
+
+from evolve import EvolveError, JournalMismatch
+from fitness import FitnessError
+from llm import LLMError
+
+FAILED = 1
+USAGE = 2
+
+HIDDEN = frozenset({"hydra", "_target_", "_partial_", "run_dir"})
+"""Keys that nobody sets by hand."""
+
+
+class ConfigError(Exception):
+    """The configuration or the command line is wrong; the message names the key and what is allowed."""
+
+
+class RunError(Exception):
+    """The thing asked for failed, for a reason that a person can act on."""
+
+
+KNOWN: tuple[type[Exception], ...] = (
+    ConfigError,
+    RunError,
+    FitnessError,
+    LLMError,
+    EvolveError,
+    HydraException,
+    OmegaConfBaseException,
+    OSError,
+    ImportError,
+)
+"""What a person is told in one line; anything else is a fault of this program and shows its traceback."""
+
+
+class Terminated(BaseException):
+    """SIGTERM arrived. Like `KeyboardInterrupt`, it is no `Exception`: nobody swallows it."""
+
+
+def main(command: Callable[[], int]) -> int:
+    """Runs a command and turns what it raises into one line on standard error.
+
+    Returns:
+        The exit status.
+    """
+    os.environ["HYDRA_FULL_ERROR"] = "1"  # Hydra would print a traceback and exit by itself
+    try:
+        with sigterm_raises():
+            return command()
+    except SystemExit as stop:  # argparse, --help
+        return stop.code if isinstance(stop.code, int) else USAGE
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing left to flush to
+        return FAILED
+    except (KeyboardInterrupt, Terminated) as stop:
+        return stopped(stop)
+    except KNOWN as fault:
+        message, status = explain(fault)
+        print(f"error: {message}", file=sys.stderr)
+        return status
+
+
+def stopped(stop: BaseException) -> int:
+    """Returns the exit status that says which signal ended the program."""
+    return 128 + (signal.SIGTERM if isinstance(stop, Terminated) else signal.SIGINT)
+
+
+@contextmanager
+def sigterm_raises() -> Iterator[None]:
+    """Makes SIGTERM raise `Terminated` in the main thread, so that everything is put away."""
+
+    def handle(signum: int, frame: FrameType | None) -> None:
+        raise Terminated
+
+    before = signal.signal(signal.SIGTERM, handle)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def explain(fault: Exception) -> tuple[str, int]:
+    """Returns a line for people and an exit status for one of `KNOWN`."""
+    if isinstance(fault, ConfigError | JournalMismatch):
+        return one_line(str(fault)), USAGE
+    if isinstance(fault, HydraException | OmegaConfBaseException):
+        return composition(fault), USAGE
+    if isinstance(fault, OSError):
+        return system(fault), FAILED
+    return one_line(str(fault)), FAILED
+
+
+def system(fault: OSError) -> str:
+    """Returns what the operating system refused, with the path."""
+    where = f"{fault.filename}: " if fault.filename else ""
+    return one_line(f"{where}{fault.strerror or fault}")
+
+
+def composition(fault: Exception) -> str:
+    """Returns what Hydra or OmegaConf refused: the key, and what is allowed there."""
+    cause = fault.__cause__
+    if isinstance(fault, MissingConfigException) and fault.missing_cfg_file is not None and fault.options is not None:
+        group, _, name = fault.missing_cfg_file.rpartition("/")
+        return f"{group}={name}: unknown {group}; {choices(name, fault.options)}"
+    if isinstance(fault, OverrideParseException):
+        return f"cannot read the override {fault.override!r}; write key=value, quoted if it holds , = [ or a space"
+    if isinstance(cause, ConfigKeyError | ConfigAttributeError) and cause.full_key:
+        known = list(cause.parent_node.keys()) if isinstance(cause.parent_node, DictConfig) else []
+        return f"{cause.full_key}: unknown key; {choices(str(cause.key), [str(key) for key in known])}"
+    if isinstance(fault, OmegaConfBaseException) and fault.full_key:
+        return one_line(f"{fault.full_key}: {str(fault).splitlines()[0]}")
+    return one_line(str(fault))
+
+
+def choices(given: str, known: Sequence[str]) -> str:
+    """Returns ``did you mean …? choose from …``, the first half only when something is near."""
+    names = sorted(name for name in known if name not in HIDDEN)
+    near = difflib.get_close_matches(given, names, n=1)
+    hint = f"did you mean {near[0]}? " if near else ""
+    return f"{hint}choose from {', '.join(names)}" if names else f"{hint}nothing is allowed here"
+
+
+def one_line(text: str) -> str:
+    """Returns ``text`` without line breaks, runs of spaces and Hydra's references to its manual."""
+    lines = [line.strip() for line in text.splitlines() if not line.startswith("See https://")]
+    return " ".join(" ".join(lines).split())

@@ -1,0 +1,184 @@
+"""Figures. Each function draws on an axis that it is given, and returns it.
+
+Colours are those of Okabe and Ito, which stay apart for every kind of colour blindness; no meaning
+hangs on colour alone, and everything reads in grey.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import matplotlib
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+from fitness import Measurement
+
+from .runs import Run
+
+matplotlib.use("Agg")
+
+INK, MUTED, GRID = "#1f2933", "#6b7785", "#e4e8ec"
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8C6D31", "#332288")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+MANY_POINTS = 2000
+
+STYLE: Mapping[str, object] = {
+    "font.family": "DejaVu Sans",
+    "font.size": 9.5,
+    "text.color": INK,
+    "axes.labelcolor": INK,
+    "axes.edgecolor": MUTED,
+    "axes.linewidth": 0.8,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": GRID,
+    "grid.linewidth": 0.8,
+    "xtick.color": MUTED,
+    "ytick.color": MUTED,
+    "legend.frameon": False,
+    "legend.fontsize": 8.5,
+    "svg.hashsalt": "kernelwright",
+    "figure.constrained_layout.use": True,
+}
+
+
+def best_so_far(axis: Axes, run: Run) -> Axes:
+    """Draws every timed candidate, the best-so-far curve and the re-verified speedup.
+
+    Args:
+        axis: Where to draw.
+        run: x is the number of evaluations charged, y the speedup over the seed kernel.
+    """
+    timed = [each for each in run.evaluated if each.speedup is not None]
+    operators = sorted({each.operator for each in timed})
+    for index, operator in enumerate(operators):
+        points = [each for each in timed if each.operator == operator]
+        axis.scatter(
+            [each.charged for each in points],
+            [each.speedup for each in points],
+            s=14,
+            color=COLOURS[index % len(COLOURS)],
+            marker=MARKERS[index % len(MARKERS)],
+            alpha=0.65,
+            linewidths=0,
+            label=operator.replace("_", " "),
+            rasterized=len(timed) > MANY_POINTS,
+            zorder=2,
+        )
+    evaluations, best = run.best_so_far
+    if len(best):
+        axis.step(evaluations, best, where="post", color=INK, linewidth=1.8, label="best so far", zorder=3)
+    failed = [each.charged for each in run.evaluated if each.speedup is None]
+    if failed:
+        axis.plot(
+            failed,
+            np.zeros(len(failed)),
+            "|",
+            color=MUTED,
+            markersize=6,
+            alpha=0.6,
+            clip_on=False,
+            label="failed",
+            transform=axis.get_xaxis_transform(),
+            zorder=1,
+        )
+    _draw_verification(axis, run)
+    axis.axhline(1.0, color=MUTED, linewidth=0.9, linestyle=":")
+    _speedup_scale(axis, [each.speedup for each in timed if each.speedup is not None])
+    axis.set_xlabel("evaluations")
+    axis.set_ylabel("speedup over the seed kernel")
+    axis.xaxis.set_major_locator(MaxNLocator(integer=True))
+    if axis.get_legend_handles_labels()[0]:
+        axis.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.2, handletextpad=0.5)
+    return axis
+
+
+def _draw_verification(axis: Axes, run: Run) -> None:
+    """Draws the re-verified speedup with its interval as a band."""
+    verified = run.verification
+    if verified is None or verified.speedup is None or verified.interval is None:
+        return
+    axis.axhspan(*verified.interval, color=COLOURS[2], alpha=0.18, linewidth=0)
+    axis.axhline(verified.speedup, color=COLOURS[2], linewidth=1.3, linestyle="--", label="re-verified, with interval")
+
+
+def _speedup_scale(axis: Axes, values: Sequence[float]) -> None:
+    """Chooses a logarithmic scale when the speedups span more than a factor of eight."""
+    if values and max(values) / min(values) > 8:
+        axis.set_yscale("log", base=2)
+    elif values:
+        axis.set_ylim(bottom=0)
+    axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}×"))
+
+
+def samples(axis: Axes, measurements: Sequence[Measurement], names: tuple[str, str] = ("seed", "best")) -> Axes:
+    """Draws all raw samples of every workload, baseline and candidate side by side.
+
+    Args:
+        axis: Where to draw; x is the time of one call in µs, on a logarithmic scale.
+        measurements: One a workload.
+        names: Of the baseline and of the candidate.
+    """
+    rng = np.random.default_rng(0)
+    ticks, labels = [], []
+    for row, measurement in enumerate(measurements):
+        pairs = ((measurement.reference_samples_us, MUTED, names[0]), (measurement.samples_us, COLOURS[0], names[1]))
+        for offset, (values, colour, name) in enumerate(pairs):
+            if not values:
+                continue
+            height = row * 2.6 + offset
+            jitter = rng.uniform(-0.26, 0.26, len(values))
+            axis.scatter(
+                values,
+                height + jitter,
+                s=9,
+                color=colour,
+                alpha=0.45,
+                linewidths=0,
+                rasterized=len(values) > MANY_POINTS,
+            )
+            low, middle, high = np.percentile(values, (25, 50, 75))
+            axis.plot([low, high], [height, height], color=INK, linewidth=4, alpha=0.35, solid_capstyle="butt")
+            axis.plot([middle, middle], [height - 0.36, height + 0.36], color=INK, linewidth=1.6)
+            ticks.append(height)
+            labels.append(f"{measurement.workload} · {name}")
+    axis.set_yticks(ticks, labels)
+    axis.invert_yaxis()
+    axis.set_xscale("log")
+    axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.6g}"))
+    axis.xaxis.set_minor_formatter(FuncFormatter(lambda value, _: ""))
+    axis.set_xlabel("time of one call in µs (bar: quartiles, line: median)")
+    axis.grid(axis="y", visible=False)
+    return axis
+
+
+def figure(width: float, height: float) -> tuple[Figure, Axes]:
+    """Returns a figure of the given size in inches and its only axis."""
+    with matplotlib.rc_context(dict(STYLE)):
+        made = Figure(figsize=(width, height))
+        return made, made.add_subplot()
+
+
+def data_uri(made: Figure) -> str:
+    """Returns a figure as an SVG image that needs no file: drawings for screens and for print."""
+    buffer = io.BytesIO()
+    with matplotlib.rc_context(dict(STYLE)):
+        made.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None}, dpi=150, transparent=True)
+    return "data:image/svg+xml;base64," + base64.b64encode(buffer.getvalue()).decode()
+
+
+def save_best_so_far(run: Run, path: Path) -> None:
+    """Writes the best-so-far figure as a PNG of 1,350 by 675 pixels."""
+    with matplotlib.rc_context(dict(STYLE)):
+        made, axis = figure(9.0, 4.5)
+        best_so_far(axis, run)
+        axis.set_title(run.title, loc="left", fontsize=11)
+        made.savefig(path, dpi=150, metadata={"Software": None})

@@ -1,0 +1,258 @@
+"""The sentences and figures of a report, from the records of a run. Numbers are rounded only here."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from fitness import Evaluation, Status
+
+from .runs import Run
+
+MEANINGS: Mapping[Status, str] = {
+    Status.OK: "correct in every check",
+    Status.REJECTED: "refused before building",
+    Status.BUILD_FAILED: "the compiler said no",
+    Status.BUILD_TIMEOUT: "the compiler was stopped at its limit",
+    Status.CRASHED: "died of a signal or an uncaught error",
+    Status.NO_RESULT: "ended without delivering outputs",
+    Status.OUT_OF_MEMORY: "wanted more memory than allowed",
+    Status.RUN_TIMEOUT: "was stopped at its time limit",
+    Status.WRONG_SHAPE: "output of another shape or type",
+    Status.WRONG_VALUE: "output outside the tolerance",
+    Status.UNREPEATABLE: "two calls on equal inputs differ",
+    Status.TAMPERED: "touched memory that is not its own",
+    Status.SUSPECT: "correct, but its time cannot be true",
+}
+EXAMPLE_CHARACTERS = 4000
+
+
+@dataclass(frozen=True, slots=True)
+class Headline:
+    """What a reader should take away.
+
+    Attributes:
+        claim: One sentence.
+        sentences: What stands behind it.
+        warnings: What speaks against relying on it.
+        success: Whether something faster than the seed was found and confirmed.
+    """
+
+    claim: str
+    sentences: tuple[str, ...]
+    warnings: tuple[str, ...]
+    success: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StatusRow:
+    """How many kernels got a verdict, with the log of one of them."""
+
+    status: str
+    count: int
+    meaning: str
+    digest: str
+    log: str
+
+
+def time_text(latency_us: float) -> str:
+    """Returns a time with three or four digits and a fitting unit."""
+    for limit, divisor, unit in ((1e3, 1.0, "µs"), (1e6, 1e3, "ms")):
+        if latency_us < limit:
+            return f"{latency_us / divisor:.4g} {unit}"
+    return f"{latency_us / 1e6:.4g} s"
+
+
+def duration_text(seconds: float) -> str:
+    """Returns a duration for people: seconds, or minutes and seconds, or hours and minutes."""
+    if seconds < 120:
+        return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest:02d} s" if minutes < 120 else f"{minutes // 60} h {minutes % 60:02d} min"
+
+
+def speedup_text(evaluation: Evaluation | None) -> str:
+    """Returns a speedup with its interval, or a dash."""
+    if evaluation is None or evaluation.speedup is None:
+        return "–"
+    if evaluation.interval is None:
+        return f"{evaluation.speedup:.2f}×"
+    return f"{evaluation.speedup:.2f}× ({evaluation.interval[0]:.2f} – {evaluation.interval[1]:.2f})"
+
+
+def subtitle(run: Run) -> str:
+    """Returns operators, search and seed in one line."""
+    parts = [f"operators {run.choices.get('operators', '?')}", f"search {run.choices.get('search', '?')}"]
+    if run.choices.get("llm", "none") != "none":
+        parts.append(f"model {run.config.get('llm', {}).get('model') or run.choices['llm']}")
+    parts.append(f"{run.generations} generations" if run.generations != 1 else "1 generation")
+    parts.append("finished" if run.finished else "unfinished: this is what is known so far")
+    return " · ".join(parts)
+
+
+def headline(run: Run) -> Headline:
+    """Says what was found, in plain words."""
+    best, verified = run.best, run.verification
+    where = f"{run.task} in {run.language} on {run.target}"
+    searched = _searched(run)
+    if best is None or best.speedup is None:
+        return Headline(f"No timed kernel for {where} yet.", (searched,), (), success=False)
+    found = speedup_text(best.evaluation)
+    if best.operator == "seed":
+        claim = f"Nothing faster than the seed kernel was found for {where}."
+        return Headline(claim, (searched,), (), success=False)
+    if verified is None:
+        claim = f"The search found a kernel for {where} that measured {best.speedup:.2f}× as fast as the seed."
+        warning = "It has not been re-verified: this number was picked as the best of many, which flatters it."
+        return Headline(claim, (searched,), (warning,), success=False)
+    if not verified.ok or verified.speedup is None or verified.interval is None:
+        claim = f"The best kernel for {where} did not survive its re-verification."
+        reason = f"The search had measured {found}; the fresh process on hidden sizes says: {verified.status}."
+        return Headline(claim, (reason, searched), (), success=False)
+    floor = run.calibration.noise_floor if run.calibration is not None else 0.0
+    if verified.interval[0] <= 1.0 + floor:
+        claim = f"No improvement over the seed kernel for {where} is certain: {speedup_text(verified)}."
+        reason = f"The interval, widened by the machine's noise of {100 * floor:.1f} %, does not exclude 1."
+        return Headline(claim, (reason, searched), _shrunk(run), success=False)
+    low, high = verified.interval
+    claim = f"{where}: {verified.speedup:.2f}× as fast as the naive seed, re-verified (95 % interval {low:.2f} – {high:.2f})."
+    sentences = (
+        f"During the search the same kernel measured {found}. The re-verification is the number to quote: "
+        "a fresh process, hidden sizes, fresh inputs, a second block of time.",
+        searched,
+    )
+    return Headline(claim, sentences, _shrunk(run), success=True)
+
+
+def _searched(run: Run) -> str:
+    """Says what was searched."""
+    count = len(run.evaluated)
+    correct = sum(1 for each in run.evaluated if each.evaluation is not None and each.evaluation.ok)
+    return (
+        f"Starting from the task's naive kernel, {len(run.candidates)} candidates were made and "
+        f"{count} different kernels evaluated; {correct} of them were correct."
+    )
+
+
+def _shrunk(run: Run) -> tuple[str, ...]:
+    """Warns when the re-verified speedup is clearly below what the search had measured."""
+    best, verified = run.best, run.verification
+    if best is None or verified is None or best.speedup is None or verified.interval is None:
+        return ()
+    if best.speedup <= 1.05 * verified.interval[1]:
+        return ()
+    return (
+        f"The search had measured {best.speedup:.2f}×: part of that was luck or does not carry over to hidden sizes.",
+    )
+
+
+def figures(run: Run) -> list[tuple[str, str]]:
+    """Returns the row of large numbers."""
+    best, verified = run.best, run.verification
+    correct = sum(1 for each in run.evaluated if each.evaluation is not None and each.evaluation.ok)
+    share = f"{100 * correct / len(run.evaluated):.0f} %" if run.evaluated else "–"
+    shown = [
+        (f"{verified.speedup:.2f}×" if verified is not None and verified.speedup else "–", "re-verified speedup"),
+        (f"{best.speedup:.2f}×" if best is not None and best.speedup else "–", "speedup in the search"),
+        (_latency(best.evaluation if best is not None else None), "a call of the best kernel"),
+        (f"{len(run.evaluated):,}", "kernels evaluated"),
+        (share, "of them correct"),
+        (duration_text(run.elapsed_s), "wall time"),
+    ]
+    tokens = sum(each.tokens for each in run.candidates)
+    return [*shown, (f"{tokens:,}", "model tokens")] if tokens else shown
+
+
+def _latency(evaluation: Evaluation | None) -> str:
+    """Returns a latency or a dash."""
+    return time_text(evaluation.latency_us) if evaluation is not None and evaluation.latency_us else "–"
+
+
+def statuses(run: Run) -> list[StatusRow]:
+    """Counts verdicts, most frequent first; failures come with the log of one example."""
+    counts = Counter(each.evaluation.status for each in run.evaluated if each.evaluation is not None)
+    rows = []
+    for status, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
+        example = next(
+            (
+                e
+                for e in run.evaluated
+                if e.evaluation is not None and e.evaluation.status is status and e.evaluation.log
+            ),
+            None,
+        )
+        log = (
+            example.evaluation.log[:EXAMPLE_CHARACTERS]
+            if example is not None and example.evaluation is not None
+            else ""
+        )
+        digest = (example.digest or "") if example is not None else ""
+        rows.append(StatusRow(status.value, count, MEANINGS[status], digest, log if status is not Status.OK else ""))
+    outcomes = Counter(each.outcome for each in run.candidates if each.digest is None)
+    for outcome, count in sorted(outcomes.items(), key=lambda item: (-item[1], item[0])):
+        notes = [each.note for each in run.candidates if each.digest is None and each.outcome == outcome and each.note]
+        rows.append(
+            StatusRow(outcome, count, "the proposal held no kernel", "", notes[0][:EXAMPLE_CHARACTERS] if notes else "")
+        )
+    return rows
+
+
+def trust(run: Run) -> list[str]:
+    """Explains how a time is taken, what bounds the error, and what is missing on this machine."""
+    sentences = [
+        "Seed and candidate are called in turn, in the same process and on the same data, and each pair gives one "
+        "ratio; the speedup of a workload is the median of these ratios, its interval comes from a bootstrap over the "
+        "pairs, and the speedup of a kernel is the geometric mean over the workloads. A machine that slows down for a "
+        "while slows both, so the ratio stays.",
+        "The times in µs are on the scale of this run: the seed's calibrated time divided by the speedup. Compare "
+        "times of one run with each other; across machines or days compare speedups.",
+        "A kernel is judged by the process that started it, never by the one that ran it; every element of its outputs "
+        "is compared with a float64 reference on awkward sizes first, and times that the hardware cannot reach are "
+        "refused.",
+    ]
+    if run.calibration is not None:
+        sentences.append(
+            f"The null test, the seed timed against itself, showed a noise of {100 * run.calibration.noise_floor:.2f} % "
+            "on this machine: no smaller difference is called one."
+        )
+    isolation = run.environment.get("isolation")
+    if isolation:
+        sentences.append(f"Isolation of candidates in this run: {isolation}.")
+    if run.verification is None:
+        sentences.append("The best kernel of this run has not been re-verified.")
+    return sentences
+
+
+def spent_rows(run: Run) -> list[tuple[str, str]]:
+    """Returns what the run used, against its limits."""
+    budget = run.config.get("budget", {})
+    seconds: Counter[str] = Counter()
+    for each in run.evaluated:
+        if each.evaluation is not None:
+            seconds.update(each.evaluation.seconds)
+    tokens = sum(each.tokens for each in run.candidates)
+    rows = [
+        ("evaluations", _of(f"{len(run.evaluated):,}", budget.get("evaluations"))),
+        ("wall time", _of(duration_text(run.elapsed_s), budget.get("seconds"), " s")),
+        ("model tokens", _of(f"{tokens:,}", budget.get("tokens"))),
+        ("generations", _of(str(run.generations), run.config.get("generations"))),
+    ]
+    return [*rows, *((f"{stage}, all evaluations", duration_text(total)) for stage, total in sorted(seconds.items()))]
+
+
+def _of(used: str, limit: Any, unit: str = "") -> str:
+    """Returns ``used`` with its limit."""
+    return f"{used} of at most {limit:,}{unit}" if limit is not None else f"{used}, no limit set"
+
+
+def environment_rows(run: Run) -> list[tuple[str, str]]:
+    """Returns ``environment.json`` flat, in the order in which it was written."""
+    rows: list[tuple[str, str]] = []
+    for key, value in run.environment.items():
+        if isinstance(value, Mapping):
+            rows.extend((f"{key} · {name}", str(each)) for name, each in value.items())
+        else:
+            rows.append((key, str(value)))
+    return rows

@@ -1,0 +1,140 @@
+"""The import table of the project, and what importing a package may load."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+MAY_IMPORT = {
+    "llm": set(),
+    "fitness": set(),
+    "operators": {"fitness", "llm"},
+    "evolve": {"operators", "fitness", "llm"},
+    "experiments": {"evolve", "operators", "fitness", "llm"},
+    "conf": set(),
+}
+ONLY_IN = {
+    "deap": {"evolve", "experiments"},
+    "hydra": {"experiments"},
+    "omegaconf": {"experiments"},
+    "matplotlib": {"experiments"},
+    "rich": {"experiments"},
+    "jinja2": {"experiments"},
+    "pandas": {"experiments"},
+    "statsmodels": {"experiments"},
+    "openai": {"llm"},
+    "vllm": {"llm"},
+}
+HEAVY = ("torch", "triton", "vllm", "ray")
+SUB_PACKAGES = {"fitness": {"tasks", "languages", "targets", "executors"}}
+
+
+def modules(package: str) -> list[Path]:
+    seeds = ROOT / "fitness" / "tasks" / "seeds"  # kernels: data, not modules
+    return sorted(path for path in (ROOT / package).rglob("*.py") if seeds not in path.parents)
+
+
+def imports(path: Path, *, top_level: bool = False) -> list[str]:
+    """Names of absolute imports; with ``top_level`` only those outside functions and TYPE_CHECKING."""
+    tree = ast.parse(path.read_text())
+    nodes = list(ast.walk(tree))
+    if top_level:
+        nodes = [node for statement in tree.body if not _deferred(statement) for node in _outside_functions(statement)]
+    found = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+    return found + [
+        node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.level == 0 and node.module
+    ]
+
+
+def _deferred(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.If) and "TYPE_CHECKING" in ast.unparse(statement.test)
+
+
+def _outside_functions(node: ast.AST) -> list[ast.AST]:
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+        return []
+    return [node, *(each for child in ast.iter_child_nodes(node) for each in _outside_functions(child))]
+
+
+@pytest.mark.parametrize("package", MAY_IMPORT)
+def test_no_arrow_outside_the_table(package):
+    arrows = {(path.name, name) for path in modules(package) for name in imports(path)}
+    strangers = sorted(
+        (file, name) for file, name in arrows if name.split(".")[0] in set(MAY_IMPORT) - MAY_IMPORT[package]
+    )
+
+    assert [] == strangers
+
+
+@pytest.mark.parametrize("package", MAY_IMPORT)
+def test_other_packages_are_imported_whole(package):
+    deep = sorted(
+        (path.name, name)
+        for path in modules(package)
+        for name in imports(path)
+        if name.count(".")
+        and name.split(".")[0] in MAY_IMPORT
+        and not (name.count(".") == 1 and name.split(".")[1] in SUB_PACKAGES.get(name.split(".")[0], ()))
+    )
+
+    assert [] == deep
+
+
+@pytest.mark.parametrize("library", ONLY_IN)
+def test_library_stays_in_its_package(library):
+    users = {
+        package
+        for package in MAY_IMPORT
+        for path in modules(package)
+        if library in {name.split(".")[0] for name in imports(path)}
+    }
+
+    assert set() == users - ONLY_IN[library]
+
+
+@pytest.mark.parametrize("package", MAY_IMPORT)
+def test_heavy_modules_are_imported_inside_functions(package):
+    workers = ROOT / "fitness" / "workers"  # programs of their own, never imported
+    heavy = sorted(
+        (path.name, name)
+        for path in modules(package)
+        if workers not in path.parents
+        for name in imports(path, top_level=True)
+        if name.split(".")[0] in HEAVY
+    )
+
+    assert [] == heavy
+
+
+@pytest.mark.parametrize("package", MAY_IMPORT)
+def test_importing_a_package_loads_nothing_heavy(package):
+    code = f"import sys, {package}; print([name for name in {HEAVY!r} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+
+    assert "[]" == done.stdout.strip()
+
+
+@pytest.mark.parametrize("package", ["llm", "fitness", "operators", "evolve"])
+def test_libraries_load_no_hydra_and_no_figures(package):
+    names = ("hydra", "matplotlib", "rich", "pandas")
+    code = f"import sys, {package}; print([name for name in {names!r} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+
+    assert "[]" == done.stdout.strip()
+
+
+def test_only_the_composition_root_instantiates():
+    users = {path.name for path in modules("experiments") if "instantiate(" in path.read_text()}
+
+    assert {"build.py"} == users
+
+
+@pytest.mark.parametrize("package", MAY_IMPORT)
+def test_no_module_has_a_name_that_says_nothing(package):
+    nothing = {"utils", "util", "helpers", "common", "misc", "base", "core", "manager", "registry", "factory"}
+
+    assert set() == nothing & {path.stem for path in modules(package)}
