@@ -1,0 +1,22 @@
+"""Bucket index of every value: all borders are compared, one after another."""
+
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def count_below(x, borders, y, N, B, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    values = tl.load(x + at, mask=at < N, other=0.0)
+    count = tl.zeros((BLOCK,), tl.int32)
+    for b in range(B):
+        count += (tl.load(borders + b) < values).to(tl.int32)
+    tl.store(y + at, count, mask=at < N)
+
+
+def kernel_fn(x, borders):
+    N = x.shape[0]
+    y = torch.empty((N,), dtype=torch.int32, device=x.device)
+    count_below[(triton.cdiv(N, 128),)](x, borders, y, N, borders.shape[0], BLOCK=128, num_warps=4)
+    return y

@@ -1,0 +1,76 @@
+"""Compiles CUDA C++ device code with NVRTC for a GPU that need not be here.
+
+Run in the sandbox as ``python -I ahead_cuda.py MANIFEST``. The manifest is JSON: ``source`` (a file
+without launch syntax), ``kernels`` (names of the launched kernels, template arguments included),
+``arch``, ``include`` (folders with CUDA's headers). Writes ``kernels.cubin``, ``names.json`` (name
+to symbol) and prints the report of the assembler. Needs neither GPU nor driver.
+"""
+
+import json
+import pathlib
+import sys
+
+# Host functions are compiled as device functions that nobody calls, so that one text serves both
+# sides; what they call of the runtime is a name without effect here.
+PRELUDE = """
+#define INFINITY __int_as_float(0x7f800000)
+#define NAN __int_as_float(0x7fffffff)
+#define FLT_MAX 3.402823466e+38f
+#define FLT_MIN 1.175494351e-38f
+#define FLT_EPSILON 1.192092896e-07f
+#define INT_MAX 2147483647
+#define M_PI 3.14159265358979323846
+#define M_SQRT1_2 0.70710678118654752440
+typedef signed char int8_t; typedef unsigned char uint8_t; typedef int int32_t; typedef unsigned uint32_t;
+typedef long long int64_t; typedef unsigned long long uint64_t;
+template <class... T> __device__ int kernelwright_ignore(T...) { return 0; }
+#define cudaMemsetAsync kernelwright_ignore
+#define cudaFuncSetAttribute kernelwright_ignore
+template <class... T> __device__ void kernelwright_launch(T...) {}
+#define KERNELWRIGHT_DYNAMIC_SHARED(T, name) \\
+    extern __shared__ __align__(16) unsigned char kernelwright_dynamic[]; T* name = reinterpret_cast<T*>(kernelwright_dynamic)
+#line 1
+"""
+
+# Host headers that kernels include out of habit; NVRTC knows their device side already.
+EMPTY_HEADERS = (
+    "algorithm", "cfloat", "climits", "cmath", "cstddef", "cstdint", "cstdio", "cstdlib", "cstring", "cuda.h",
+    "cuda_runtime.h", "device_launch_parameters.h", "float.h", "limits.h", "math.h", "stdint.h", "stdio.h", "stdlib.h",
+    "string.h",
+)  # fmt: skip
+
+
+def main(path):
+    """Compiles what the manifest at ``path`` names; the exit code says whether it went well."""
+    from cuda.bindings import nvrtc
+
+    def call(result, *values):
+        if result != nvrtc.nvrtcResult.NVRTC_SUCCESS and result != nvrtc.nvrtcResult.NVRTC_ERROR_COMPILATION:
+            sys.exit(f"NVRTC: {result.name}")
+        return values[0] if len(values) == 1 else (result if not values else values)
+
+    manifest = json.loads(pathlib.Path(path).read_text())
+    source = PRELUDE + pathlib.Path(manifest["source"]).read_text()
+    headers = [name.encode() for name in EMPTY_HEADERS]
+    program = call(*nvrtc.nvrtcCreateProgram(source.encode(), b"kernel.cu", len(headers), [b""] * len(headers), headers))
+    for name in manifest["kernels"]:
+        call(*nvrtc.nvrtcAddNameExpression(program, name.encode()))
+    options = [f"--gpu-architecture={manifest['arch']}", "--std=c++17", "--device-as-default-execution-space"]
+    options += ["--ptxas-options=-v", "--extra-device-vectorization"]
+    options += [f"--include-path={folder}" for folder in manifest["include"]]
+    (result,) = nvrtc.nvrtcCompileProgram(program, len(options), [option.encode() for option in options])
+    size = call(*nvrtc.nvrtcGetProgramLogSize(program))
+    log = b" " * size
+    call(*nvrtc.nvrtcGetProgramLog(program, log))
+    print(log.decode(errors="replace").strip("\0 \n"), file=sys.stderr)
+    if result != nvrtc.nvrtcResult.NVRTC_SUCCESS:
+        sys.exit(1)
+    cubin = b" " * call(*nvrtc.nvrtcGetCUBINSize(program))
+    call(*nvrtc.nvrtcGetCUBIN(program, cubin))
+    pathlib.Path("kernels.cubin").write_bytes(cubin)
+    names = {name: call(*nvrtc.nvrtcGetLoweredName(program, name.encode())).decode() for name in manifest["kernels"]}
+    pathlib.Path("names.json").write_text(json.dumps(names))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
