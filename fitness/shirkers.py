@@ -1,0 +1,156 @@
+"""Kernels that shirk: what must fail on every task that is fit for search, as pure functions.
+
+Each takes a `Sample`, one draw of a workload, and yields the outputs of one or several kernels that
+compute nothing, not all, something else, or too coarsely.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .task import Arrays, Task, Workload
+
+Outputs = dict[str, NDArray[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One draw of a workload with everything that judging needs."""
+
+    task: Task
+    workload: Workload
+    inputs: Arrays
+    expected: Arrays
+    tolerance: Arrays
+    timed: bool
+
+    @classmethod
+    def drawn(cls, task: Task, workload: Workload, rng: np.random.Generator, timed: bool) -> Sample:
+        """Draws inputs and computes what is expected."""
+        inputs = task.make_inputs(workload, rng)
+        expected = task.reference(inputs)
+        return cls(task, workload, inputs, expected, task.tolerance(inputs, expected), timed)
+
+    def accepts(self, outputs: Arrays) -> bool:
+        """Whether every element of every output is within its tolerance."""
+        return all(within(outputs[name], self.expected[name], self.tolerance[name]) for name in self.expected)
+
+    def with_inputs(self, inputs: Arrays) -> Outputs:
+        """The expected outputs for other inputs."""
+        return self.task.reference(inputs)
+
+
+Shirker = Callable[[Sample, np.random.Generator], Iterator[Outputs]]
+
+
+def _zeros(sample: Sample, rng: np.random.Generator) -> Iterator[Outputs]:
+    yield {name: np.zeros_like(value) for name, value in sample.expected.items()}
+
+
+def _constants(sample: Sample, rng: np.random.Generator) -> Iterator[Outputs]:
+    """The constant of each output that has the best chance: the middle of the allowed intervals."""
+    middle = {}
+    for name, value in sample.expected.items():
+        low, high = (value - sample.tolerance[name]).max(), (value + sample.tolerance[name]).min()
+        middle[name] = np.full(value.shape, low / 2 + high / 2)
+    yield middle
+    for statistic in (np.mean, np.median, np.max, np.min):
+        yield {name: np.full(value.shape, statistic(value)) for name, value in sample.expected.items()}
+
+
+def _expected_value(sample: Sample, rng: np.random.Generator) -> Iterator[Outputs]:
+    """The mean of the answers to other draws: what is known without looking at the inputs."""
+    answers = [sample.with_inputs(sample.task.make_inputs(sample.workload, rng)) for _ in range(8)]
+    yield {name: np.mean([answer[name] for answer in answers], axis=0) for name in sample.expected}
+
+
+def _replay(sample: Sample, rng: np.random.Generator) -> Iterator[Outputs]:
+    yield sample.with_inputs(sample.task.make_inputs(sample.workload, rng))
+
+
+def _identity(sample: Sample, rng: np.random.Generator) -> Iterator[Outputs]:
+    """Each input as it lies in memory, cut or repeated to the size of the output."""
+    for source in sample.inputs.values():
+        yield {name: np.resize(source, value.shape) for name, value in sample.expected.items()}
+
+
+def _shuffled(sample: Sample, rng: np.random.Generator) -> Iterator[Outputs]:
+    yield {name: rng.permutation(value.ravel()).reshape(value.shape) for name, value in sample.expected.items()}
+    yield {name: np.roll(value.ravel(), 1).reshape(value.shape) for name, value in sample.expected.items()}
+    yield {name: value.ravel()[::-1].reshape(value.shape) for name, value in sample.expected.items()}
+
+
+def _scaled(sample: Sample, rng: np.random.Generator) -> Iterator[Outputs]:
+    for factor in (0.999, 1.001, -1.0):
+        yield {name: factor * value.astype(np.float64) for name, value in sample.expected.items()}
+
+
+def _partial(sample: Sample, rng: np.random.Generator) -> Iterator[Outputs]:
+    """The last eighth, or all but the first half, left at zero."""
+    for kept in (7 / 8, 1 / 2):
+        outputs = {name: value.copy() for name, value in sample.expected.items()}
+        for value in outputs.values():
+            value.reshape(-1)[int(kept * value.size) :] = 0
+        yield outputs
+
+
+def _coarse_inputs(sample: Sample, rng: np.random.Generator) -> Iterator[Outputs]:
+    """Inputs rounded to the eleven significant bits of fp16 and TF32, with all of float32's range."""
+    yield sample.with_inputs({name: _to_eleven_bits(value) for name, value in sample.inputs.items()})
+
+
+SHIRKERS: dict[str, Shirker] = {
+    "zeros": _zeros,
+    "constants": _constants,
+    "expected values": _expected_value,
+    "answers to other inputs": _replay,
+    "inputs passed through": _identity,
+    "shuffled outputs": _shuffled,
+    "scaled outputs": _scaled,
+    "partial outputs": _partial,
+    "inputs in half precision": _coarse_inputs,
+}
+"""Kernels that shirk; the evaluator must refuse every one of them."""
+
+
+def redrawn(name: str) -> Shirker:
+    """A kernel that looks at another draw of one input."""
+
+    def outputs(sample: Sample, rng: np.random.Generator) -> Iterator[Outputs]:
+        other = sample.task.make_inputs(sample.workload, rng)
+        yield sample.with_inputs({**sample.inputs, name: other[name]})
+
+    return outputs
+
+
+def half_redrawn(name: str) -> Shirker:
+    """A kernel that reads only one half of an input, whichever: the other half is of another draw."""
+
+    def outputs(sample: Sample, rng: np.random.Generator) -> Iterator[Outputs]:
+        own, other = sample.inputs[name], sample.task.make_inputs(sample.workload, rng)[name]
+        first = np.arange(own.size).reshape(own.shape) < own.size // 2
+        for half in (first, ~first):
+            yield sample.with_inputs({**sample.inputs, name: np.where(half, other, own)})
+
+    return outputs
+
+
+def within(actual: NDArray[Any], expected: NDArray[Any], tolerance: NDArray[Any]) -> bool:
+    """The evaluator's rule: ``|actual - expected| <= tolerance`` for every element; NaN is outside."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        error = np.abs(actual.astype(np.float64) - expected.astype(np.float64))
+    return actual.shape == expected.shape and bool((error <= tolerance).all())
+
+
+def _to_eleven_bits(values: NDArray[Any]) -> NDArray[Any]:
+    if values.dtype != np.float32:
+        return values
+    bits = values.view(np.uint32).astype(np.uint64)
+    half_way = np.uint64(0xFFF) + ((bits >> np.uint64(13)) & np.uint64(1))
+    rounded: NDArray[Any] = ((bits + half_way) & np.uint64(0xFFFFE000)).astype(np.uint32).view(np.float32)
+    return rounded
