@@ -6,7 +6,6 @@ Rebuilds ``report.html`` and ``best_so_far.png`` from the records of finished an
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Sequence
 from functools import partial
@@ -27,7 +26,8 @@ from fitness import Evaluation
 from . import faults, plots
 from .lineage import lineage
 from .names import check_import_names
-from .runs import Run, load_run
+from .records import load_run, write_whole
+from .runs import Run
 from .wording import environment_rows, figures, headline, spent_rows, statuses, subtitle, time_text, trust
 
 HIGHLIGHT_LINES = 4000
@@ -45,20 +45,10 @@ def write_report(run_dir: Path) -> Path:
     """
     run = load_run(run_dir)
     page = run_dir / "report.html"
-    _replace(page, render(run).encode("utf-8", "backslashreplace"))
+    write_whole(page, render(run).encode("utf-8", "backslashreplace"))
     picture = run_dir / "best_so_far.png"
     plots.save_best_so_far(run, picture)
     return page
-
-
-def _replace(path: Path, content: bytes) -> None:
-    """Writes a file whole or not at all, so that a full disk spoils no earlier report."""
-    fresh = path.with_name(f".{path.name}.new")
-    try:
-        fresh.write_bytes(content)
-        os.replace(fresh, path)
-    finally:
-        fresh.unlink(missing_ok=True)
 
 
 def render(run: Run) -> str:
@@ -78,7 +68,7 @@ def render(run: Run) -> str:
         headline=headline(run),
         figures=figures(run),
         curve=_curve(run),
-        funnel=run.funnel(),
+        funnel=run.funnel,
         statuses=statuses(run),
         steps=lineage(run, best.digest) if best is not None and best.digest else [],
         best_source=_highlighted(run, formatter),

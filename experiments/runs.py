@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fitness import Calibration, Evaluation, Status
+from fitness import Calibration, Evaluation
 
 STAGES = ("proposed", "parsed", "built", "correct", "faster")
-UNBUILT = frozenset({Status.REJECTED, Status.BUILD_FAILED, Status.BUILD_TIMEOUT})
+"""What is shown of `evolve.funnel`'s stages as a funnel; duplicates have a column of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,11 @@ class Run:
         verification: The best kernel once more, in a fresh process; None when the run did not
             come so far.
         calibration: The baseline and the machine when the run began.
-        finished: Whether the run ended by itself.
+        ended: Why the run ended; empty while it has not.
+        choices: Which member of each configuration group was chosen.
+        evaluations: Charged to the budget, duels included.
+        duels: Of them, how many were duels.
+        counts: How many proposals of each operator came to each stage, as recorded.
     """
 
     path: Path
@@ -120,7 +124,10 @@ class Run:
     elapsed_s: float
     verification: Evaluation | None = None
     calibration: Calibration | None = None
-    finished: bool = False
+    ended: str = ""
+    evaluations: int = 0
+    duels: int = 0
+    counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     choices: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
@@ -141,6 +148,11 @@ class Run:
     def best(self) -> Candidate | None:
         """The best individual."""
         return self.first.get(self.best_digest or "")
+
+    @property
+    def best_file(self) -> str:
+        """Where the source of the best kernel is, relative to the run directory."""
+        return next((str(each.relative_to(self.path)) for each in self.path.glob("kernels/best.*")), "kernels/best.*")
 
     @property
     def task(self) -> str:
@@ -169,35 +181,22 @@ class Run:
         charged = np.array([each[0] for each in timed], dtype=np.int64)
         return charged, np.maximum.accumulate(np.array([each[1] for each in timed], dtype=np.float64))
 
-    def stages(self, candidate: Candidate) -> int:
-        """Returns how many stages of `STAGES` a candidate passed."""
-        evaluation = candidate.evaluation
-        if candidate.digest is None:
-            return 1
-        if evaluation is None or evaluation.status in UNBUILT:
-            return 2
-        if not evaluation.ok:
-            return 3
-        return 5 if self.is_faster(candidate) else 4
-
-    def is_faster(self, candidate: Candidate) -> bool:
-        """Returns whether a candidate is faster than every one of its parents, as measured."""
-        parents = [self.first[digest] for digest in candidate.parents if digest in self.first]
-        known = [parent.speedup for parent in parents if parent.speedup is not None]
-        return candidate.speedup is not None and not candidate.repeated and candidate.speedup > max(known, default=1.0)
-
+    @property
     def funnel(self) -> Funnel:
-        """Counts how far the candidates of each operator came; the seeds are left out."""
-        proposals = [each for each in self.candidates if each.operator != "seed"]
-        rows = [
-            self._row(name, [each for each in proposals if each.operator == name], total=False)
-            for name in sorted({each.operator for each in proposals})
-        ]
-        return Funnel((*rows, self._row("all", proposals, total=True)))
+        """How far the candidates of each operator came; the seeds are left out."""
+        names = [name for name in self.counts if name != "seed"]
+        rows = [self._row(name, self.counts[name]) for name in names]
+        total = Counter[str]()
+        for name in names:
+            total.update(self.counts[name])
+        spent = sum(row.tokens for row in rows)
+        return Funnel((*rows, FunnelRow("all", *_split(total), spent, total=True)))
 
-    def _row(self, name: str, proposals: Sequence[Candidate], *, total: bool) -> FunnelRow:
-        """Counts one row."""
-        passed = Counter(self.stages(each) for each in proposals)
-        counts = tuple(sum(count for stage, count in passed.items() if stage > index) for index in range(len(STAGES)))
-        repeats = sum(each.repeated for each in proposals)
-        return FunnelRow(name, counts, repeats, sum(each.tokens for each in proposals), total)
+    def _row(self, name: str, counts: Mapping[str, int]) -> FunnelRow:
+        """Returns the row of one operator."""
+        return FunnelRow(name, *_split(counts), sum(each.tokens for each in self.candidates if each.operator == name))
+
+
+def _split(counts: Mapping[str, int]) -> tuple[tuple[int, ...], int]:
+    """Returns the counts of `STAGES`, and of duplicates, which go no further than parsing."""
+    return tuple(counts.get(stage, 0) for stage in STAGES), counts.get("duplicate", 0)

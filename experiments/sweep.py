@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import secrets
+from pathlib import Path
 from typing import Any
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.experimental.callback import Callback
 from omegaconf import DictConfig, OmegaConf
+from rich.console import Console
+from rich.table import Table
 
 from .composition import composed
 from .settings import check_settings
@@ -48,3 +52,33 @@ class SweepCheck(Callback):
         for index, column in enumerate(columns):
             for value in column[1:]:
                 check_settings(composed([*first[:index], value, *first[index + 1 :]]))
+
+
+def summarise(sweep_dir: Path, console: Console) -> None:
+    """Prints what became of every job of a sweep."""
+    jobs = sorted((path for path in sweep_dir.glob("*/") if path.name.isdigit()), key=lambda path: int(path.name))
+    if not jobs:
+        return
+    table = Table(title=f"sweep {sweep_dir}", title_justify="left", title_style="bold")
+    for name in ("job", "task", "seed", "in the search", "re-verified", "ended by"):
+        table.add_column(name)
+    for job in jobs:
+        table.add_row(job.name, *_job_cells(job))
+    console.print(table)
+
+
+def _job_cells(job: Path) -> tuple[str, ...]:
+    """Returns the cells of one job after its name."""
+    environment, result = _json(job / "environment.json"), _json(job / "result.json")
+    config = OmegaConf.load(job / "config.yaml") if (job / "config.yaml").exists() else OmegaConf.create({})
+    what = (str(environment.get("choices", {}).get("task", "?")), str(OmegaConf.select(config, "seed", default="?")))
+    if not result:
+        return (*what, "", "", f"not finished, see {job / 'run.log'}")
+    verified = result["verification"]
+    speedups = (result["best"]["speedup"], verified["speedup"] if verified is not None else None)
+    return (*what, *(f"{each:.2f}×" if each is not None else "–" for each in speedups), str(result["ended"]))
+
+
+def _json(path: Path) -> dict[str, Any]:
+    """Returns a JSON object; empty where there is no file."""
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}

@@ -88,7 +88,7 @@ def subtitle(run: Run) -> str:
     if run.choices.get("llm", "none") != "none":
         parts.append(f"model {run.config.get('llm', {}).get('model') or run.choices['llm']}")
     parts.append(f"{run.generations} generations" if run.generations != 1 else "1 generation")
-    parts.append("finished" if run.finished else "unfinished: this is what is known so far")
+    parts.append(f"ended: {run.ended}" if run.ended else "unfinished: this is what is known so far")
     return " · ".join(parts)
 
 
@@ -234,7 +234,7 @@ def spent_rows(run: Run) -> list[tuple[str, str]]:
             seconds.update(each.evaluation.seconds)
     tokens = sum(each.tokens for each in run.candidates)
     rows = [
-        ("evaluations", _of(f"{len(run.evaluated):,}", budget.get("evaluations"))),
+        ("evaluations", _of(f"{run.evaluations:,}, {run.duels} of them duels", budget.get("evaluations"))),
         ("wall time", _of(duration_text(run.elapsed_s), budget.get("seconds"), " s")),
         ("model tokens", _of(f"{tokens:,}", budget.get("tokens"))),
         ("generations", _of(str(run.generations), run.config.get("generations"))),

@@ -1,0 +1,119 @@
+"""One attempt at a run: from a checked configuration to a finished, or at least resumable, run directory."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from omegaconf import DictConfig, OmegaConf
+from rich.console import Console
+from rich.table import Table
+
+from evolve import Budget, Engine, Generation
+from llm import LLMError
+
+from .build import build_engine
+from .environment import describe_environment
+from .progress import Progress
+from .records import write_whole
+from .report import write_report
+from .wording import duration_text, speedup_text, time_text
+
+RESULT_SCHEMA = "kernelwright.result/1"
+
+
+def attempt(config: DictConfig, choices: Mapping[str, str], run_dir: Path, console: Console) -> float | None:
+    """Runs, or goes on with, the search of one run directory, and writes its report.
+
+    Args:
+        config: Checked by `settings.check_settings`.
+        choices: Which member of each configuration group was chosen.
+        run_dir: Made when it is absent.
+        console: Where a person looks.
+
+    Returns:
+        The re-verified speedup; None when the target measures no time.
+
+    Raises:
+        LLMError: The model cannot be asked; the run can be resumed.
+        FitnessError: The machine or the task is broken; the run can be resumed.
+        EvolveError: The journal or the run directory is unusable.
+        OSError: The run directory cannot be written.
+    """
+    title = f"{choices.get('task')} in {choices.get('language')} on {choices.get('target')}, seed {config.seed}"
+    progress = Progress(console, title, Budget(**config.budget), config.generations)
+    try:
+        with ExitStack() as stack:
+            engine = build_engine(config, stack, run_dir, watch=progress.watch)
+            _keep_configuration(config, run_dir)
+            describe_environment(config, choices, run_dir)
+            latest = _search(engine, config.generations, progress)
+    except LLMError:
+        if (run_dir / "generations.jsonl").exists():
+            write_report(run_dir)
+        raise
+    _keep_result(engine, latest, run_dir)
+    page = write_report(run_dir)
+    console.print(final_table(engine, latest, title))
+    console.print(f"report: {page}", markup=False, highlight=False, soft_wrap=True)
+    return engine.verification.speedup if engine.verification is not None else None
+
+
+def _search(engine: Engine, generations: int | None, progress: Progress) -> Generation:
+    """Shows every generation of a search; returns the last one."""
+    latest = None
+    with progress:
+        for latest in engine.run(generations=generations):
+            progress.show(latest)
+    assert latest is not None, "an engine yields the seeds or raises"
+    return latest
+
+
+def _keep_configuration(config: DictConfig, run_dir: Path) -> None:
+    """Writes ``config.yaml`` once; the journal has made sure that a later attempt has the same."""
+    path = run_dir / "config.yaml"
+    if not path.exists():
+        write_whole(path, OmegaConf.to_yaml(config, resolve=True).encode())
+
+
+def _keep_result(engine: Engine, latest: Generation, run_dir: Path) -> None:
+    """Writes ``result.json``, which says that the run came to its end, and how."""
+    best, verified = latest.best, engine.verification
+    record = {
+        "schema": RESULT_SCHEMA,
+        "ended": engine.stop_reason,
+        "generations": latest.index,
+        "evaluations": latest.evaluations,
+        "tokens": latest.tokens,
+        "elapsed_s": latest.elapsed_s,
+        "best": _figures(best.evaluation.to_json()) | {"kernel": best.digest, "operator": best.operator},
+        "verification": _figures(verified.to_json()) if verified is not None else None,
+    }
+    write_whole(run_dir / "result.json", (json.dumps(record, indent=1) + "\n").encode())
+
+
+def _figures(evaluation: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the numbers of an evaluation without its samples."""
+    names = ("status", "latency_us", "reference_latency_us", "speedup", "interval", "max_rel_error", "flags")
+    return {name: evaluation[name] for name in names}
+
+
+def final_table(engine: Engine, latest: Generation, title: str) -> Table:
+    """Returns what a run came to."""
+    table = Table(title=title, title_justify="left", show_header=False, title_style="bold")
+    table.add_column(style="dim")
+    table.add_column()
+    best, verified = latest.best.evaluation, engine.verification
+    table.add_row("speedup in the search", speedup_text(best))
+    if verified is not None:
+        told = speedup_text(verified) if verified.ok else f"failed: {verified.status}"
+        table.add_row("re-verified speedup", told, style="bold")
+    if best.latency_us is not None and best.reference_latency_us is not None:
+        table.add_row("time of a call", f"{time_text(best.latency_us)}, the seed's {time_text(best.reference_latency_us)}")
+    table.add_row("made by", latest.best.operator.replace("_", " "))
+    table.add_row("spent", f"{latest.evaluations} evaluations, {duration_text(latest.elapsed_s)}" + (f", {latest.tokens:,} tokens" if latest.tokens else ""))
+    table.add_row("ended by", engine.stop_reason)
+    return table

@@ -1,0 +1,150 @@
+"""Reads the records of a run directory, finished or not, into a `Run`, and writes files whole."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from evolve import read_journal
+from fitness import Calibration, Evaluation
+
+from .faults import RunError
+from .runs import Candidate, Run
+
+JSON = dict[str, Any]
+
+
+@dataclass(slots=True)
+class Answers:
+    """What the journal of a run says, by digest of the kernel.
+
+    Attributes:
+        evaluations: Without measurements, except for the kernels asked for.
+        verifications: With measurements.
+        elapsed_s: Time of the last answer since the run began, over all attempts.
+    """
+
+    evaluations: dict[str, Evaluation] = field(default_factory=dict)
+    verifications: dict[str, Evaluation] = field(default_factory=dict)
+    calibration: Calibration | None = None
+    elapsed_s: float = 0.0
+
+
+def load_run(path: Path) -> Run:
+    """Reads a run directory.
+
+    Raises:
+        RunError: There is no run in it, or one of its files cannot be understood.
+        JournalCorrupt: A line of the journal before the last cannot be read.
+    """
+    journal = next((path / name for name in ("journal.jsonl", "journal.jsonl.gz") if (path / name).is_file()), None)
+    if journal is None:
+        raise RunError(f"{path} holds no run (no journal.jsonl); give the folder that a run printed as its own")
+    records = list(_lines(path / "generations.jsonl"))
+    best = records[-1]["best"]["kernel"] if records else None
+    answers = read_answers(journal, keep={best})
+    config_text = _text(path / "config.yaml")
+    config = yaml.safe_load(config_text) or {}
+    environment = json.loads(_text(path / "environment.json") or "{}")
+    result = json.loads(_text(path / "result.json") or "{}")
+    return Run(
+        path=path,
+        config=config,
+        config_text=config_text,
+        environment={key: value for key, value in environment.items() if key not in ("schema", "choices")},
+        choices=environment.get("choices", {}),
+        candidates=list(_candidates(records, answers)),
+        sources={each["kernel"]: each["source"] for each in _lines(path / "kernels" / "sources.jsonl")},
+        best_digest=best,
+        generations=records[-1]["generation"] if records else 0,
+        evaluations=records[-1]["evaluations"] if records else 0,
+        duels=records[-1]["duels"] if records else 0,
+        counts=records[-1]["funnel"] if records else {},
+        elapsed_s=result.get("elapsed_s", answers.elapsed_s),
+        verification=answers.verifications.get(best or ""),
+        calibration=answers.calibration,
+        ended=result.get("ended", ""),
+    )
+
+
+def read_answers(journal: Path, keep: set[str | None]) -> Answers:
+    """Reads what compilers and clocks answered; raw samples only of the kernels in ``keep``."""
+    answers = Answers()
+    for kind, key, at_s, value in read_journal(journal):
+        answers.elapsed_s = max(answers.elapsed_s, at_s)
+        digest = key.split("/")[0]
+        if kind == "calibration":
+            answers.calibration = Calibration.from_json(value)
+        elif kind == "verification":
+            answers.verifications[digest] = Evaluation.from_json(value)
+        elif kind == "evaluation":
+            evaluation = Evaluation.from_json(value)
+            answers.evaluations[digest] = evaluation if digest in keep else replace(evaluation, measurements=())
+    return answers
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Writes a file whole or not at all, so that a full disk or a signal spoils no earlier one.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    fresh = path.with_name(f".{path.name}.new")
+    try:
+        fresh.write_bytes(content)
+        os.replace(fresh, path)
+    finally:
+        fresh.unlink(missing_ok=True)
+
+
+def _candidates(records: list[JSON], answers: Answers) -> Iterator[Candidate]:
+    """Yields the slots of all generations in order, each with its evaluation."""
+    charged = 0
+    for record in records:
+        for slot in record["slots"]:
+            digest, repeated = slot["kernel"], slot["duplicate_of"] is not None
+            evaluation = answers.evaluations.get(digest) if digest is not None else None
+            charged += evaluation is not None and not repeated
+            yield Candidate(
+                slot=slot["slot"],
+                generation=record["generation"],
+                operator=slot["operator"],
+                parents=tuple(slot["parents"]),
+                digest=digest,
+                outcome=slot["outcome"],
+                note=slot["note"],
+                tokens=slot["tokens"],
+                evaluation=evaluation,
+                charged=charged,
+                repeated=repeated,
+            )
+
+
+def _lines(path: Path) -> Iterator[JSON]:
+    """Yields the whole lines of a file of JSON objects; nothing where there is no file.
+
+    Raises:
+        RunError: A line before the last cannot be read.
+    """
+    if not path.exists():
+        return
+    with path.open(encoding="utf-8", errors="surrogatepass") as file:
+        for number, line in enumerate(file, start=1):
+            if not line.endswith("\n"):
+                return
+            try:
+                yield json.loads(line)
+            except ValueError as fault:
+                raise RunError(f"{path}: line {number} cannot be read; run the same command again to write it anew") from fault
+
+
+def _text(path: Path) -> str:
+    """Returns the text of a file; empty where there is none."""
+    return path.read_text(encoding="utf-8") if path.exists() else ""
+

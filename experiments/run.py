@@ -1,0 +1,129 @@
+"""One run, or with ``-m`` a sweep: ``python -m experiments.run task=softmax seed=3``.
+
+The console script ``kernelwright`` is the same command.
+"""
+
+from __future__ import annotations
+
+import logging
+import shlex
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import hydra
+from hydra.core.hydra_config import HydraConfig
+from hydra.types import RunMode
+from omegaconf import DictConfig
+from rich.console import Console
+
+from llm import LLMError
+
+from . import faults
+from .attempt import attempt
+from .composition import VERSION_BASE
+from .names import DISTRIBUTION, check_import_names
+from .settings import check_settings
+from .sweep import register_resolvers, summarise
+
+log = logging.getLogger(__name__)
+
+
+def main() -> int:
+    """Runs the command and returns its exit status."""
+    return faults.main(_command)
+
+
+def _command() -> int:
+    """Starts Hydra; says how to go on when a signal stops it, and sums a sweep up."""
+    check_import_names()
+    register_resolvers()
+    try:
+        job()
+    except (KeyboardInterrupt, faults.Terminated):
+        if HydraConfig.initialized():
+            print(f"\nstopped; every answer so far is kept. Go on with:\n  {resume_command()}", file=sys.stderr)
+        raise
+    finally:
+        if HydraConfig.initialized() and _sweeps():
+            summarise(Path(str(HydraConfig.get().sweep.dir)), Console())
+    return 0
+
+
+@hydra.main(version_base=VERSION_BASE, config_path="pkg://conf", config_name="config")
+def job(config: DictConfig) -> float | None:
+    """One job: a whole run.
+
+    Returns:
+        The re-verified speedup, which a sweeper may maximise; None when there is none.
+
+    Raises:
+        SystemExit: A single run failed, and the reason was told.
+        Exception: A run of a sweep failed, one of `faults.KNOWN`; Hydra goes on with the next one.
+    """
+    run_dir = _relative(Path(HydraConfig.get().runtime.output_dir))
+    try:
+        check_settings(config)
+        with _log_file(run_dir / "run.log"):
+            return attempt(config, _choices(), run_dir, Console())
+    except faults.KNOWN as fault:
+        message, status = faults.explain(fault)
+        print(f"error: {message}", file=sys.stderr)
+        if _sweeps():
+            raise
+        if isinstance(fault, LLMError):
+            print(f"everything so far is kept. Go on with:\n  {resume_command()}", file=sys.stderr)
+        sys.exit(status)
+
+
+def resume_command() -> str:
+    """Returns the command that goes on with this run, or with this sweep."""
+    settings = HydraConfig.get()
+    key, folder = ("hydra.sweep.dir", str(settings.sweep.dir)) if _sweeps() else ("hydra.run.dir", str(settings.run.dir))
+    given = [each for each in sys.argv[1:] if not each.startswith(("hydra.run.dir=", "hydra.sweep.dir="))]
+    name = Path(sys.argv[0]).name
+    program = [name] if name == DISTRIBUTION else ["python", "-m", "experiments.run"]
+    return shlex.join([*program, *given, f"{key}={folder}"])
+
+
+def _sweeps() -> bool:
+    """Returns whether this is a sweep."""
+    return HydraConfig.get().mode is RunMode.MULTIRUN
+
+
+def _choices() -> dict[str, str]:
+    """Returns which member of each of our configuration groups was chosen."""
+    chosen = HydraConfig.get().runtime.choices
+    return {str(key): str(value) for key, value in chosen.items() if not str(key).startswith("hydra/")}
+
+
+def _relative(path: Path) -> Path:
+    """Returns a path as a person in the current folder would write it."""
+    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+
+
+@contextmanager
+def _log_file(path: Path) -> Iterator[None]:
+    """Keeps what the libraries log, and why a run failed, in the run's own folder.
+
+    Raises:
+        OSError: The folder cannot be written.
+    """
+    handler = logging.FileHandler(path, encoding="utf-8", delay=True)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    handler.setLevel(logging.INFO)
+    root = logging.getLogger()
+    root.addHandler(handler)
+    try:
+        yield
+    except Exception:
+        log.info("the run failed", exc_info=True)
+        raise
+    finally:
+        root.removeHandler(handler)
+        handler.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
