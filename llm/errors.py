@@ -4,6 +4,7 @@
   x ServerError
     + ServerStartError       the server that we start did not come up
     + ServerUnreachable      nobody answers, after bounded retries
+    + ServerMismatch         somebody answers, but not as asked: wrong path, model, key or kind
   x RequestError
     + RequestTimeout         no whole answer before the deadline
     + RequestRejected        the server refuses the request (4xx); asking again will not help
@@ -31,6 +32,10 @@ class ServerStartError(ServerError):
 
 class ServerUnreachable(ServerError):
     """Nobody answers at the server's address, after bounded retries."""
+
+
+class ServerMismatch(ServerError):
+    """Something answers at the address, but not as an OpenAI-compatible server with this model."""
 
 
 class RequestError(LLMError):

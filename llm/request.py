@@ -8,7 +8,32 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from .errors import RequestError, RequestTimeout
+
 JSON = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A stretch of a message that may be shortened when the prompt does not fit the model.
+
+    Attributes:
+        name: What it holds, e.g. ``"log"``; appears in `Completion.cuts`.
+        start: First character, as an index of the message's content.
+        end: One past the last character.
+        priority: The highest are cut first; what lies in no section is never cut.
+        whole: Whether it goes as a whole or not at all.
+    """
+
+    name: str
+    start: int
+    end: int
+    priority: int
+    whole: bool = False
+
+    def to_json(self) -> list[Any]:
+        """Returns the fields as a list, since a prompt has many of them."""
+        return [self.name, self.start, self.end, self.priority, self.whole]
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,10 +43,23 @@ class Message:
     Attributes:
         role: ``"system"``, ``"user"`` or ``"assistant"``.
         content: Text.
+        sections: What of it may be cut, in the order of the text, without overlaps.
     """
 
     role: str
     content: str
+    sections: tuple[Section, ...] = ()
+
+    def to_json(self) -> JSON:
+        """Returns a JSON object; ``sections`` is there only when there are any."""
+        marks = {"sections": [section.to_json() for section in self.sections]} if self.sections else {}
+        return {"role": self.role, "content": self.content, **marks}
+
+    @classmethod
+    def from_json(cls, data: JSON) -> Message:
+        """Reads what `to_json` wrote."""
+        sections = tuple(Section(*section) for section in data.get("sections", ()))
+        return cls(data["role"], data["content"], sections)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +86,14 @@ class Request:
 
     def to_json(self) -> JSON:
         """Returns a JSON object with the field names as keys."""
-        messages = [{"role": message.role, "content": message.content} for message in self.messages]
+        messages = [message.to_json() for message in self.messages]
         scalars = {name: getattr(self, name) for name in ("model", "seed", "temperature", "top_p", "max_tokens")}
         return {"messages": messages, **scalars, "extra": dict(self.extra)}
 
     @classmethod
     def from_json(cls, data: JSON) -> Request:
         """Reads what `to_json` wrote."""
-        return cls(**{**data, "messages": tuple(Message(**message) for message in data["messages"])})
+        return cls(**{**data, "messages": tuple(Message.from_json(message) for message in data["messages"])})
 
     @property
     def digest(self) -> str:
@@ -70,14 +108,17 @@ class Completion:
 
     Attributes:
         text: What the model said; empty when it said nothing.
-        finish_reason: ``"stop"``, ``"length"``, or what else the server says.
+        finish_reason: ``"stop"``, ``"length"``, or what else the server says; ``"timeout"`` and
+            ``"rejected"`` when the request failed for good.
         prompt_tokens: Tokens read.
         completion_tokens: Tokens written, reasoning included.
         latency_s: From sending to the last byte.
         model: Name and, where the server tells it, revision of the model that answered.
         server: Name and version of the server.
         reasoning: Text of a separate reasoning field, where the server has one.
-        cuts: What was left out of the prompt so that it fits, e.g. ``("log: 1200 characters",)``.
+        cuts: What was left out so that prompt and answer fit, e.g. ``("log: 1200 characters",)``.
+        retries: Why earlier attempts at this answer failed, oldest first.
+        arm: Which member of an ensemble answered; empty outside of one.
     """
 
     text: str
@@ -89,16 +130,30 @@ class Completion:
     server: str = ""
     reasoning: str = ""
     cuts: tuple[str, ...] = ()
+    retries: tuple[str, ...] = ()
+    arm: str = ""
+
+    @classmethod
+    def failed(cls, error: RequestError) -> Completion:
+        """Makes a record of a request that failed for good, so that a replay meets the same failure."""
+        reason = "timeout" if isinstance(error, RequestTimeout) else "rejected"
+        return cls("", finish_reason=reason, retries=(str(error),))
+
+    @property
+    def tokens(self) -> int:
+        """Prompt and completion together: what a budget is charged."""
+        return self.prompt_tokens + self.completion_tokens
 
     def to_json(self) -> JSON:
         """Returns a JSON object with the field names as keys."""
         data = {name: getattr(self, name) for name in self.__slots__}
-        return {**data, "cuts": list(self.cuts)}
+        return {**data, "cuts": list(self.cuts), "retries": list(self.retries)}
 
     @classmethod
     def from_json(cls, data: JSON) -> Completion:
         """Reads what `to_json` wrote."""
-        return cls(**{**data, "cuts": tuple(data["cuts"])})
+        tuples = {name: tuple(data.get(name, ())) for name in ("cuts", "retries")}
+        return cls(**{**data, **tuples})
 
 
 class Client(Protocol):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -49,6 +49,8 @@ class Brief:
 
     Attributes:
         client: The model; None in a run without one.
+        hardware: Facts about the machine for prompts, from the run's record: a replay elsewhere
+            must write the same prompts.
         memory: Differs from slot to slot; all else is the run's.
     """
 
@@ -56,6 +58,7 @@ class Brief:
     target: Target
     language: Language
     client: Client | None = None
+    hardware: Mapping[str, str] = field(default_factory=dict)
     memory: Memory = field(default_factory=Memory)
 
 
@@ -72,6 +75,7 @@ class Proposal:
         lesson: What a reflecting operator learned, for later prompts; usually empty.
         tokens: Model tokens spent, prompt and completion together.
         requests: Digests of the model requests behind it, for the transcript.
+        arm: Which member of an ensemble answered; whoever judges the kernel may reward it.
     """
 
     kernel: Kernel | None
@@ -82,6 +86,7 @@ class Proposal:
     lesson: str = ""
     tokens: int = 0
     requests: tuple[str, ...] = ()
+    arm: str = ""
 
 
 class Operator(Protocol):

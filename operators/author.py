@@ -1,0 +1,90 @@
+"""Writes a prompt, asks, and reads: the trade that all model operators ply, each with its own words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any, get_args
+
+import numpy as np
+
+from llm import Message
+
+from .asking import Sampling, ask, proposal, read
+from .contract import Contract, contract
+from .describing import verdict
+from .ingredients import Ingredients, ingredients
+from .operator import Brief, Parent, Proposal
+from .prompt import filled, messages, text
+from .reading import Mode
+from .retrieval import Library
+
+
+def contract_of(brief: Brief) -> Contract:
+    """Returns the outside of the kernels of a run."""
+    return contract(brief.task, brief.language.name, brief.language.grammar)
+
+
+class Author:
+    """Settings of one model operator, and what it does with them.
+
+    Args:
+        operator: Its name in records.
+        words: Name of its instruction among the prompt texts.
+        default: Its ingredients unless told otherwise.
+        mode: Which form of answer is asked for.
+        settings: ``context``, ``ingredients``, ``sampling``, ``instruction``, ``folder``, as the
+            operators' constructors have them.
+
+    Raises:
+        ValueError: A setting is unknown or out of range.
+    """
+
+    def __init__(
+        self,
+        operator: str,
+        words: str,
+        default: Ingredients,
+        mode: Mode = "full",
+        settings: Mapping[str, Any] | None = None,
+    ) -> None:
+        given = dict(settings or {})
+        if mode not in get_args(Mode):
+            raise ValueError(f"mode must be one of {', '.join(get_args(Mode))}, is {mode!r}")
+        self.operator = operator
+        self.mode: Mode = mode
+        self.ingredients = ingredients(default, given.get("context", ""), given.get("ingredients"))
+        try:
+            self.sampling = Sampling(**(given.get("sampling") or {}))
+        except TypeError as error:
+            raise ValueError(f"sampling of {operator}: {error}") from error
+        self._instruction = given.get("instruction") or text(words)
+        self._folder = given.get("folder")
+
+    @cached_property
+    def library(self) -> Library | None:
+        """The documents, read at the first use; None when no prompt wants any."""
+        return Library(self._folder) if self.ingredients.knowledge else None
+
+    def prompt(self, parents: Sequence[Parent], brief: Brief) -> tuple[Message, ...]:
+        """Writes the messages for these parents."""
+        wanted = contract_of(brief)
+        failed = [parent for parent in parents if not parent.evaluation.ok]
+        told = self._instruction.replace("$verdict", verdict(failed[0].evaluation) if failed else "it is too slow")
+        # A diff needs something to refer to; on a clean slate the whole kernel is asked for.
+        diff = self.mode == "diff" and bool(parents) and self.ingredients.source
+        form = filled("answer_diff") if diff else filled("answer_full", fence=wanted.fence)
+        return messages(parents, brief, wanted, self.ingredients, f"{told}\n\n{form}", self.library)
+
+    def propose(self, parents: Sequence[Parent], brief: Brief, rng: np.random.Generator) -> Proposal:
+        """Asks once and reads the answer.
+
+        Raises:
+            LLMError: The server is the trouble.
+        """
+        request = self.sampling.request(self.prompt(parents, brief), rng)
+        completion = ask(request, brief, self.operator)
+        parent = parents[0].kernel.source if parents else None
+        wanted = contract_of(brief)
+        reading = read(completion, wanted, parent, self.mode)
+        return proposal(self.operator, parents, reading, wanted, (request, completion))

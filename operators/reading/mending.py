@@ -1,0 +1,49 @@
+"""Characters that copy and paste, or a model's typography, put into code."""
+
+from __future__ import annotations
+
+import html
+import re
+
+from .scan import blanked
+
+_PLAIN = {
+    **dict.fromkeys("“”„‟″", '"'),
+    **dict.fromkeys("‘’‚‛′", "'"),
+    **dict.fromkeys("–—−‐‑‒―", "-"),
+    **dict.fromkeys("\u00a0\u2007\u202f\u2002\u2003\u2009\u3000", " "),
+    **dict.fromkeys("\u200b\u200c\u200d\u2060\ufeff", ""),
+    "…": "...",
+}
+_TABLE = str.maketrans(_PLAIN)
+_ENTITY = re.compile(r"&(lt|gt|quot|#39|amp;?&amp);")
+
+
+def mended(code: str) -> tuple[str, list[str]]:
+    """Replaces what has exactly one plain counterpart.
+
+    Returns:
+        The code, and one remark for each kind of repair.
+    """
+    remarks = []
+    if "\r" in code:
+        code = code.replace("\r\n", "\n").replace("\r", "\n")
+    if _ENTITY.search(blanked(code)) and not re.search(r"[^&]&[^&\w\s]*<", code):
+        code = html.unescape(code)
+        remarks.append("unescaped HTML")
+    if any(character in _PLAIN for character in blanked(code)):
+        code = code.translate(_TABLE)
+        remarks.append("replaced typographic characters")
+    return code, remarks
+
+
+def odd_characters(code: str, python: bool) -> str:
+    """Returns the characters, outside of comments and strings, that no compiler reads."""
+    bare = (
+        re.sub(r"#[^\n]*|\"\"\".*?\"\"\"|'''.*?'''|\"[^\"\n]*\"|'[^'\n]*'", "", code, flags=re.DOTALL)
+        if python
+        else blanked(code)
+    )
+    odd = {character for character in bare if not character.isascii() and not character.isidentifier()}
+    control = {character for character in bare if ord(character) < 32 and character not in "\n\t\f\v"}
+    return "".join(sorted(odd | control))
