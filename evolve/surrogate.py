@@ -1,0 +1,239 @@
+"""Search of a discrete tuning space with a surrogate model: ask for a configuration, tell what became of it.
+
+A well-spread initial design, then one step at a time: a Gaussian process on the logarithm of the objective, and the
+configuration with the greatest expected improvement among the neighbours, mutants and crossovers of the elites and a
+uniform sample (Jones 1998, https://doi.org/10.1023/A:1008306431147, made discrete as in BaCO, Hellsten 2023,
+https://doi.org/10.1145/3623278.3624770).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .errors import SearchError
+from .gaussian_process import GaussianProcess
+from .tuning_space import Configuration, Levels, TuningSpace
+
+FloatArray = npt.NDArray[np.float64]
+
+_SPREAD_SAMPLE = 600
+"""Rows among which the initial design is spread; all of a large space would cost more and gain nothing."""
+
+
+class SpaceExhausted(SearchError):
+    """Every configuration has been asked for or told, or no further one could be found."""
+
+
+class SurrogateSearch:
+    """Sequential model-based minimisation over a `TuningSpace`.
+
+    The state is what was asked and told: with generators in equal states, equal answers give equal questions. Several
+    configurations may be asked for before the first is told. What nobody asked for may be told as well.
+
+    Args:
+        space: What exists.
+        initial: Size of the initial design.
+        candidates: Configurations that are ranked at each step; a space of fewer is ranked as a whole.
+        elites: The best so many breed candidates.
+        refit_growth: Hyperparameters are fitted again when the observations have grown by this factor.
+        max_observations: The model sees no more than these, half of them the best: this bounds the cost of a step.
+
+    Raises:
+        ValueError: A number is out of its range.
+    """
+
+    def __init__(
+        self,
+        space: TuningSpace,
+        *,
+        initial: int = 12,
+        candidates: int = 1500,
+        elites: int = 5,
+        refit_growth: float = 1.15,
+        max_observations: int = 300,
+    ) -> None:
+        if min(initial, candidates, elites) < 1 or max_observations < 4 or refit_growth < 1.0:
+            raise ValueError("initial, candidates and elites must be at least 1, max_observations 4, refit_growth 1.0")
+        self.space = space
+        self.initial = initial
+        self.candidates = candidates
+        self.elites = elites
+        self.refit_growth = refit_growth
+        self.max_observations = max_observations
+        self._model = GaussianProcess(space.tables, space.columns)
+        self._told: dict[int, tuple[Levels, float]] = {}
+        self._pending: dict[int, Levels] = {}
+        self._design: list[Levels] | None = None
+        self._next_fit = 0.0
+
+    @property
+    def is_exhausted(self) -> bool:
+        """Whether nothing is left to ask; a space that cannot be listed never says so before `ask` raises."""
+        return self.space.size is not None and len(self._told) + len(self._pending) >= self.space.size
+
+    def ask(self, rng: np.random.Generator) -> Configuration:
+        """Chooses a configuration that has been neither asked for nor told.
+
+        Raises:
+            SpaceExhausted: There is none, or none could be found.
+        """
+        row = self._from_design(rng)
+        if row is None:
+            row = self._improving(rng) if self._num_valid >= 2 else self._any(rng)
+        self._pending[self._key(row)] = row
+        return self.space.to_configuration(row)
+
+    def tell(self, configuration: Sequence[Any], objective: float | None) -> None:
+        """Takes note of an evaluation; told again, a configuration's newest value counts.
+
+        Args:
+            configuration: Any of the space.
+            objective: To be minimised; None, NaN and infinities are failures.
+
+        Raises:
+            ValueError: The configuration is not made of the space's values.
+        """
+        row = self.space.to_levels(configuration)
+        key = self._key(row)
+        self._pending.pop(key, None)
+        is_valid = objective is not None and math.isfinite(objective)
+        self._told[key] = (row, float(objective) if is_valid and objective is not None else math.nan)
+
+    @property
+    def _num_valid(self) -> int:
+        return sum(not math.isnan(value) for _, value in self._told.values())
+
+    def _key(self, row: Levels) -> int:
+        return int(self.space.keys(row[None, :])[0])
+
+    def _unseen(self, levels: Levels) -> Levels:
+        seen = np.array([*self._told, *self._pending], dtype=np.uint64)
+        return levels[~np.isin(self.space.keys(levels), seen)]
+
+    def _from_design(self, rng: np.random.Generator) -> Levels | None:
+        if self._design is None:
+            self._design = _spread(self.space, self.space.sample(rng, _SPREAD_SAMPLE), self.initial, rng)
+        while self._design:
+            row = self._design.pop(0)
+            if len(self._unseen(row[None, :])):
+                return row
+        return None
+
+    def _any(self, rng: np.random.Generator) -> Levels:
+        """A random unseen row: until two valid ones are known there is nothing to model."""
+        rows = self._unseen(self.space.sample(rng, 64))
+        if not len(rows) and self.space.size is not None:
+            rows = self._unseen(self.space.sample(rng, self.space.size))
+        if not len(rows):
+            raise SpaceExhausted("no configuration is left that was not asked for or told")
+        chosen: Levels = rows[rng.integers(len(rows))]
+        return chosen
+
+    def _improving(self, rng: np.random.Generator) -> Levels:
+        rows = self._unseen(self._candidates(rng))
+        if not len(rows):
+            return self._any(rng)
+        levels, targets, best = self._observations()
+        if len(targets) >= self._next_fit:
+            self._model.fit(levels, targets)
+            self._next_fit = max(len(targets) + 1.0, len(targets) * self.refit_growth)
+        else:
+            self._model.fit(levels, targets, iterations=0)
+        mean, deviation = self._model.predict(rows)
+        chosen: Levels = rows[np.argmax(_log_expected_improvement(mean, deviation, best))]
+        return chosen
+
+    def _candidates(self, rng: np.random.Generator) -> Levels:
+        """Rows to be ranked, ``(about self.candidates, num_parameters)``: two thirds near the elites."""
+        if self.space.size is not None and self.space.size <= self.candidates:
+            return self.space.sample(rng, self.candidates)
+        valid = [(value, i) for i, (_, value) in enumerate(self._told.values()) if not math.isnan(value)]
+        rows = [row for row, _ in self._told.values()]
+        elites = np.array([rows[i] for _, i in sorted(valid)[: self.elites]])
+        near = [self.space.neighbours(row) for row in elites[:3]]
+        mutants = self.space.existing(_vary(self.space, elites, 2 * self.candidates, rng))
+        wanted = 2 * self.candidates // 3
+        near.append(rng.permutation(mutants)[:wanted])
+        near.append(self.space.sample(rng, self.candidates - wanted))
+        return self.space.existing(np.concatenate(near))
+
+    def _observations(self) -> tuple[Levels, FloatArray, float]:
+        """Rows and standardised targets of what the model is shown, and the best target.
+
+        A failure counts as the worst valid value. What is pending counts as average, so that it is not asked twice
+        over through its neighbours.
+        """
+        levels = np.array([row for row, _ in self._told.values()])
+        values = np.array([value for _, value in self._told.values()])
+        if len(values) > self.max_observations:
+            shown = _thin(values, self.max_observations)
+            levels, values = levels[shown], values[shown]
+        valid = ~np.isnan(values)
+        targets = np.log(values) if np.nanmin(values) > 0.0 else values
+        targets = np.where(valid, targets, targets[valid].max())
+        targets = (targets - targets.mean()) / (targets.std() or 1.0)
+        best = float(targets[valid].min())
+        if self._pending:
+            levels = np.concatenate([levels, np.array(list(self._pending.values()))])
+            targets = np.concatenate([targets, np.zeros(len(self._pending))])
+        return levels, targets, best
+
+
+def _spread(space: TuningSpace, rows: Levels, count: int, rng: np.random.Generator) -> list[Levels]:
+    """A random row, then greedily the row farthest from all chosen ones (maximin), at most ``count``."""
+    if not len(rows):
+        return []
+    coordinates = space.encode(rows)
+    chosen = [int(rng.integers(len(rows)))]
+    distance = ((coordinates - coordinates[chosen[0]]) ** 2).sum(axis=1)
+    while len(chosen) < min(count, len(rows)):
+        chosen.append(int(np.argmax(distance)))
+        distance = np.minimum(distance, ((coordinates - coordinates[chosen[-1]]) ** 2).sum(axis=1))
+    return [rows[i] for i in chosen]
+
+
+def _vary(space: TuningSpace, elites: Levels, count: int, rng: np.random.Generator) -> Levels:
+    """``count`` rows, each an elite, some crossed with another, with one to three parameters changed."""
+    mothers = elites[rng.integers(len(elites), size=count)]
+    fathers = elites[rng.integers(len(elites), size=count)]
+    is_crossed = rng.random(count) < 0.3
+    rows = np.where(is_crossed[:, None] & (rng.random(mothers.shape) < 0.5), fathers, mothers)
+    if not len(space.free):
+        return rows
+    num_changes = rng.integers(1, 4, size=count)
+    every = np.arange(count)
+    for change in range(3):
+        columns = space.free[rng.integers(len(space.free), size=count)]
+        old, num_levels = rows[every, columns], space.num_levels[columns]
+        stepped = np.clip(old + rng.integers(1, 3, size=count) * rng.choice([-1, 1], size=count), 0, num_levels - 1)
+        new = np.where(rng.random(count) < 0.5, stepped, rng.integers(num_levels))
+        rows[every, columns] = np.where(change < num_changes, new, old)
+    return rows
+
+
+def _thin(values: FloatArray, count: int) -> npt.NDArray[np.int64]:
+    """Indices, ascending, of the best half of ``count`` and of an even selection from the others in order of value."""
+    order = np.argsort(values, kind="stable")
+    num_best = count // 2
+    others = np.linspace(num_best, len(values) - 1, count - num_best).astype(np.int64)
+    return np.sort(np.concatenate([order[:num_best], order[others]]))
+
+
+def _log_expected_improvement(mean: FloatArray, deviation: FloatArray, best: float) -> FloatArray:
+    """Logarithm of the expected improvement on ``best``, exact far into the tail where the value itself is 0."""
+    from scipy.special import ndtr
+
+    z = (best - mean) / deviation
+    log_density = -0.5 * z * z - 0.5 * math.log(2.0 * math.pi)
+    near = np.maximum(z, -6.0)
+    direct = np.log(near * ndtr(near) + np.exp(-0.5 * near * near) / math.sqrt(2.0 * math.pi))
+    # Below, z·Φ + φ is the difference of nearly equal numbers: its series is φ / z² · (1 − 3 / z² + 15 / z⁴).
+    square = np.maximum(z * z, 36.0)
+    tail = log_density - np.log(square) + np.log1p(-3.0 / square + 15.0 / square**2)
+    improvement: FloatArray = np.log(deviation) + np.where(z > -6.0, direct, tail)
+    return improvement
