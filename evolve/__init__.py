@@ -1,0 +1,56 @@
+"""Populations, selection and the journal: the search itself.
+
+`Engine` runs a search; a `Policy` decides it. `Journal` keeps every answer of the outside world, and
+`RecordedClient` and `RecordedEvaluations` put it in front of the two doors. `Individual` is a kernel
+in a population, `Generation` one turn of the loop. Policies and choices are named in configuration by
+their modules' import paths.
+"""
+
+from .budget import Budget, Goal
+from .engine import Engine
+from .errors import (
+    EvolveError,
+    JournalCorrupt,
+    JournalError,
+    JournalLocked,
+    JournalMismatch,
+    JournalMiss,
+    JournalUnwritable,
+    RunDirectoryError,
+    SearchError,
+)
+from .individual import Fitness, Generation, Individual
+from .journal import Journal, read_journal
+from .novelty import Novelty
+from .policy import Plan, Policy
+from .recording import RecordedClient, RecordedEvaluations
+from .streams import deap_random, stream
+from .warm_start import Seed
+
+__all__ = [
+    "Engine",
+    "Budget",
+    "Goal",
+    "Novelty",
+    "Seed",
+    "Individual",
+    "Fitness",
+    "Generation",
+    "Plan",
+    "Policy",
+    "Journal",
+    "read_journal",
+    "RecordedClient",
+    "RecordedEvaluations",
+    "stream",
+    "deap_random",
+    "EvolveError",
+    "SearchError",
+    "RunDirectoryError",
+    "JournalError",
+    "JournalMiss",
+    "JournalMismatch",
+    "JournalCorrupt",
+    "JournalLocked",
+    "JournalUnwritable",
+]

@@ -1,0 +1,146 @@
+"""Kernels that are new by name only."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import math
+import re
+from typing import Literal
+
+from fitness import Kernel
+
+from .individual import Fitness, Individual
+
+_COMMENT = re.compile(r'("(?:\\.|[^"\\\n])*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
+_TOKEN = re.compile(r"[A-Za-z_]\w*|\d[\w.]*|\"(?:\\.|[^\"\\\n])*\"|\S")
+_TYPE = (
+    r"(?:void|bool|char|short|int|long|float|double|unsigned|signed|auto|half|bfloat16|\w+_t|__half2?|"
+    r"(?:float|double|int|uint|long|half)[1-4])"
+)
+_DECLARED = re.compile(
+    rf"\b{_TYPE}\b(?:[\s*&]|\bconst\b|\b__?restrict(?:__)?\b)*\s([A-Za-z_]\w*)\s*(?=[=;,)\[:])|"
+    rf"\b{_TYPE}[\s]*[*&]+\s*(?:__?restrict(?:__)?\s+)?([A-Za-z_]\w*)\s*(?=[=;,)\[:])"
+)
+_DIRECTIVE = re.compile(r"^\s*#", re.MULTILINE)
+
+
+def normalised(kernel: Kernel) -> str:
+    """Returns a digest that comments, formatting and the names of variables do not change.
+
+    Conservative: in C-like sources only names that are declared with a built-in type are renamed, so
+    two kernels may differ although only a name does, but not the other way round. Python is parsed.
+    """
+    text = _normal_python(kernel.source) or _normal_c(kernel.source)
+    return hashlib.sha256(
+        f"{kernel.language}\0{kernel.entry_point}\0{text}".encode("utf-8", "surrogatepass")
+    ).hexdigest()
+
+
+class Novelty:
+    """Finds kernels that only seem new, beyond the exact digest that the engine always tests.
+
+    Args:
+        level: ``"source"`` compares sources without comments, formatting and names; ``"behaviour"``
+            compares time and the artifact's metrics after the evaluation.
+        action: ``"refuse"`` saves the evaluation (at level ``"source"`` only), ``"penalise"`` worsens
+            the first objective, ``"report"`` only notes the twin.
+        penalty: Fraction by which the first objective is worsened.
+        resolution: Fraction of the latency within which two times are the same.
+
+    Raises:
+        ValueError: ``"refuse"`` with ``"behaviour"``, which is only known after the evaluation.
+    """
+
+    def __init__(
+        self,
+        level: Literal["source", "behaviour"] = "source",
+        action: Literal["refuse", "penalise", "report"] = "refuse",
+        penalty: float = 0.05,
+        resolution: float = 0.01,
+    ) -> None:
+        if level not in ("source", "behaviour") or action not in ("refuse", "penalise", "report"):
+            raise ValueError(f"unknown novelty level {level!r} or action {action!r}")
+        if level == "behaviour" and action == "refuse":
+            raise ValueError("novelty level behaviour is known after the evaluation: use penalise or report")
+        self._level = level
+        self._action = action
+        self._penalty = penalty
+        self._step = math.log1p(resolution)
+        self._first: dict[object, int] = {}
+        self._digests: set[str] = set()
+
+    def refuses(self, kernel: Kernel, committed: int) -> str:
+        """Returns why a kernel should not be evaluated, or an empty text.
+
+        Only slots count that were committed when this one was planned: the answer must not depend
+        on which thread was faster. Exact duplicates pass, since they cost nothing.
+        """
+        if self._action != "refuse" or kernel.digest in self._digests:
+            return ""
+        first = self._first.get(normalised(kernel))
+        return f"differs from slot {first} in names or layout only" if first is not None and first < committed else ""
+
+    def judge(self, individual: Individual) -> None:
+        """Takes note of an evaluated kernel, and of its older twin if there is one."""
+        key = self._key(individual)
+        self._digests.add(individual.digest)
+        first = self._first.setdefault(key, individual.slot) if key is not None else individual.slot
+        if first == individual.slot:
+            return
+        individual.twin_of = first
+        if self._action == "penalise" and individual.fitness.valid:
+            cost, *others = individual.fitness.values
+            individual.fitness = Fitness((cost + abs(cost) * self._penalty, *others))
+
+    def _key(self, individual: Individual) -> object | None:
+        if self._level == "source":
+            return normalised(individual.kernel)
+        evaluation = individual.evaluation
+        if evaluation.latency_us is None:
+            return None
+        return round(math.log(evaluation.latency_us) / self._step), tuple(sorted(evaluation.static.items()))
+
+
+def _normal_c(source: str) -> str:
+    text = _COMMENT.sub(lambda match: match.group(1) or " ", source)
+    declared = {name for pair in _DECLARED.findall(text) for name in pair if name}
+    names: dict[str, str] = {}
+    tokens: list[str] = []
+    for line in text.split("\n"):
+        directive = bool(_DIRECTIVE.match(line))
+        for token in _TOKEN.findall(line):
+            member = bool(tokens) and (tokens[-1] == "." or tokens[-2:] == ["-", ">"])
+            renamed = token in declared and not member
+            tokens.append(names.setdefault(token, f"v{len(names)}") if renamed else token)
+        if directive:
+            tokens.append("\n")
+    return " ".join(tokens)
+
+
+class _Renamer(ast.NodeTransformer):
+    """Renames what a function binds itself: its arguments and what it assigns."""
+
+    def __init__(self, bound: set[str]) -> None:
+        self._bound = bound
+        self._names: dict[str, str] = {}
+
+    def _new(self, name: str) -> str:
+        return self._names.setdefault(name, f"v{len(self._names)}") if name in self._bound else name
+
+    def visit_Name(self, node: ast.Name) -> ast.Name:
+        return ast.Name(self._new(node.id), node.ctx)
+
+
+def _normal_python(source: str) -> str:
+    """Returns the canonical text of a Python source, or an empty one when it is not Python.
+
+    Arguments keep their names, because callers may pass them by keyword.
+    """
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ""
+    stored = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    arguments = {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
+    return ast.unparse(_Renamer(stored - arguments).visit(tree))

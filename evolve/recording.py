@@ -1,0 +1,189 @@
+"""The two doors to the outside world, each with the journal in front of it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from functools import cached_property
+from typing import Protocol, TypeVar
+
+from fitness import Calibration, Duel, Evaluation, Executor, Kernel
+from llm import Client, Completion, Request
+
+from .journal import Journal
+from .journal_file import JSON
+
+Result = TypeVar("Result")
+
+
+class Judge(Protocol):
+    """What is asked of an evaluator; `fitness.Evaluator` is one.
+
+    Attributes:
+        key: Digest of task, target, language and settings.
+    """
+
+    @property
+    def key(self) -> str: ...  # noqa: D102 - said above
+
+    def calibrate(self, device: int = 0) -> Calibration:
+        """Times the baseline against itself."""
+        ...
+
+    def evaluate(self, kernel: Kernel, calibration: Calibration, device: int = 0) -> Evaluation:
+        """Builds, checks and times a kernel."""
+        ...
+
+    def duel(self, challenger: Kernel, elite: Kernel, calibration: Calibration, device: int = 0) -> Duel:
+        """Times two correct kernels against each other."""
+        ...
+
+    def verify(self, kernel: Kernel, calibration: Calibration, device: int = 0) -> Evaluation:
+        """Judges a winner anew: fresh process, hidden sizes, fresh seeds."""
+        ...
+
+
+class Evaluations(Protocol):
+    """What the engine asks of the evaluator's door; `RecordedEvaluations` is it."""
+
+    def calibration(self) -> Calibration:
+        """Returns the scale of the run."""
+        ...
+
+    def submit(self, kernel: Kernel) -> Future[Evaluation]:
+        """Starts an evaluation."""
+        ...
+
+    def duel(self, challenger: Kernel, elite: Kernel) -> Duel:
+        """Holds a duel."""
+        ...
+
+    def verify(self, kernel: Kernel) -> Evaluation:
+        """Judges a winner anew."""
+        ...
+
+
+class RecordedClient:
+    """A client that asks another only what the journal cannot answer.
+
+    Args:
+        client: Who is asked.
+        journal: Where answers are kept, keyed by the request's digest.
+    """
+
+    def __init__(self, client: Client, journal: Journal) -> None:
+        self._client = client
+        self._journal = journal
+
+    def complete(self, request: Request) -> Completion:
+        """Answers one request.
+
+        Raises:
+            LLMError: No answer can be had.
+            JournalMiss: The journal is strict and has none.
+            JournalUnwritable: The answer could not be kept.
+        """
+
+        def ask() -> JSON:
+            return self._client.complete(request).to_json()
+
+        return Completion.from_json(self._journal.once("completion", request.digest, ask))
+
+
+class RecordedEvaluations:
+    """Evaluations by way of the journal; only what it lacks goes to the executor.
+
+    Args:
+        evaluator: Judges kernels.
+        executor: Where it does so.
+        journal: Where its verdicts are kept, keyed by kernel and evaluator.
+    """
+
+    def __init__(self, evaluator: Judge, executor: Executor, journal: Journal) -> None:
+        self._evaluator = evaluator
+        self._executor = executor
+        self._journal = journal
+        self._lock = threading.Lock()
+        self._running: dict[str, Future[Evaluation]] = {}
+
+    @cached_property
+    def _calibration(self) -> Calibration:
+        def calibrate() -> JSON:
+            return self._executor.submit(self._evaluator.calibrate).result().to_json()
+
+        return Calibration.from_json(self._journal.once("calibration", self._evaluator.key, calibrate))
+
+    def calibration(self) -> Calibration:
+        """Returns the scale of the run's latencies; measured at its first use.
+
+        Raises:
+            FitnessError: The machine or the task is broken.
+            JournalError: The answer is missing in a strict replay, or cannot be kept.
+        """
+        return self._calibration
+
+    def submit(self, kernel: Kernel) -> Future[Evaluation]:
+        """Starts an evaluation, or shares the one that is running, or recalls it.
+
+        The future raises what the evaluator raises, or `JournalError` when the verdict cannot be
+        kept or, in a strict replay, is missing.
+        """
+        key = f"{kernel.digest}/{self._evaluator.key}"
+        with self._lock:
+            running = self._running.get(key)
+            if running is not None:
+                return running
+            outcome: Future[Evaluation] = Future()
+            recorded = self._journal.lookup("evaluation", key)
+            if recorded is not None:
+                outcome.set_result(Evaluation.from_json(recorded))
+                return outcome
+            self._running[key] = outcome
+        try:
+            job = self._executor.submit(self._evaluator.evaluate, kernel, self._calibration)
+        except BaseException:
+            self._forget(key)
+            raise
+        job.add_done_callback(lambda done: self._finish(key, done, outcome))
+        return outcome
+
+    def duel(self, challenger: Kernel, elite: Kernel) -> Duel:
+        """Times two kernels against each other and waits for the verdict.
+
+        Raises:
+            FitnessError: The machine is broken.
+            JournalError: The answer is missing in a strict replay, or cannot be kept.
+        """
+        key = f"{challenger.digest}/{elite.digest}/{self._evaluator.key}"
+        job = self._evaluator.duel
+        return Duel.from_json(self._once("duel", key, job, challenger, elite, self._calibration))
+
+    def verify(self, kernel: Kernel) -> Evaluation:
+        """Judges a winner anew and waits for the verdict.
+
+        Raises:
+            FitnessError: The machine is broken.
+            JournalError: The answer is missing in a strict replay, or cannot be kept.
+        """
+        key = f"{kernel.digest}/{self._evaluator.key}"
+        job = self._evaluator.verify
+        return Evaluation.from_json(self._once("verification", key, job, kernel, self._calibration))
+
+    def _once(self, kind: str, key: str, job: Callable[..., Duel | Evaluation], *args: object) -> JSON:
+        return self._journal.once(kind, key, lambda: self._executor.submit(job, *args).result().to_json())
+
+    def _finish(self, key: str, job: Future[Evaluation], outcome: Future[Evaluation]) -> None:
+        """Records a verdict, then lets the waiting know; runs in the executor's thread."""
+        try:
+            verdict = Evaluation.from_json(self._journal.record("evaluation", key, job.result().to_json()))
+        except BaseException as error:  # noqa: BLE001 - whatever it is belongs to those who wait
+            self._forget(key)
+            outcome.set_exception(error)
+        else:
+            self._forget(key)
+            outcome.set_result(verdict)
+
+    def _forget(self, key: str) -> None:
+        with self._lock:
+            del self._running[key]
