@@ -16,10 +16,11 @@ from evolve import Budget, Engine, Generation
 from llm import LLMError
 
 from .build import build_engine
-from .environment import describe_environment
+from .environment import keep_environment
 from .progress import Progress
 from .records import write_whole
 from .report import write_report
+from .runs import subject
 from .wording import duration_text, speedup_text, time_text
 
 RESULT_SCHEMA = "kernelwright.result/1"
@@ -43,13 +44,13 @@ def attempt(config: DictConfig, choices: Mapping[str, str], run_dir: Path, conso
         EvolveError: The journal or the run directory is unusable.
         OSError: The run directory cannot be written.
     """
-    title = f"{choices.get('task')} in {choices.get('language')} on {choices.get('target')}, seed {config.seed}"
+    title = f"{subject(*(choices.get(group, '?') for group in ('task', 'language', 'target')))}, seed {config.seed}"
     progress = Progress(console, title, Budget(**config.budget), config.generations)
     try:
         with ExitStack() as stack:
             engine = build_engine(config, stack, run_dir, watch=progress.watch)
             _keep_configuration(config, run_dir)
-            describe_environment(config, choices, run_dir)
+            keep_environment(problem_facts(config), choices, run_dir)
             latest = _search(engine, config.generations, progress)
     except LLMError:
         if (run_dir / "generations.jsonl").exists():
@@ -112,8 +113,14 @@ def final_table(engine: Engine, latest: Generation, title: str) -> Table:
         told = speedup_text(verified) if verified.ok else f"failed: {verified.status}"
         table.add_row("re-verified speedup", told, style="bold")
     if best.latency_us is not None and best.reference_latency_us is not None:
-        table.add_row("time of a call", f"{time_text(best.latency_us)}, the seed's {time_text(best.reference_latency_us)}")
+        table.add_row(
+            "time of a call", f"{time_text(best.latency_us)}, the seed's {time_text(best.reference_latency_us)}"
+        )
     table.add_row("made by", latest.best.operator.replace("_", " "))
-    table.add_row("spent", f"{latest.evaluations} evaluations, {duration_text(latest.elapsed_s)}" + (f", {latest.tokens:,} tokens" if latest.tokens else ""))
+    table.add_row(
+        "spent",
+        f"{latest.evaluations} evaluations, {duration_text(latest.elapsed_s)}"
+        + (f", {latest.tokens:,} tokens" if latest.tokens else ""),
+    )
     table.add_row("ended by", engine.stop_reason)
     return table

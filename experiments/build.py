@@ -7,6 +7,7 @@ and one client in a run; nothing built here starts a compiler, a server or a mea
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -17,15 +18,19 @@ from hydra.errors import InstantiationException
 from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 
-from evolve import Budget, Engine, Journal, RecordedClient, RecordedEvaluations
-from fitness import Evaluator, Executor, Language, Target, Task
-from llm import Client
-from operators import Brief
+from evolve import Budget, Engine, Goal, Journal, RecordedClient, RecordedEvaluations
+from fitness import Evaluator, Language, Target, Task
+from llm import Client, Completion, Request, ServerUnreachable
+from operators import Brief, Operator
 
 from .faults import ConfigError, one_line
 
 UNRECORDED = ("executor", "llm.base_url", "llm.api_key_env")
 """Keys that may differ when a run is resumed: where things run, which must not influence what they answer."""
+
+
+MODEL_OPERATORS = "llm_"
+"""How the names of operators begin that ask a model."""
 
 
 @dataclass(frozen=True)
@@ -48,10 +53,9 @@ def build_problem(config: DictConfig) -> Problem:
     Raises:
         ConfigError: A constructor refuses its arguments.
     """
-    task, target, language = (_make(config, group) for group in ("task", "target", "language"))
-    settings = {str(key): value for key, value in config.evaluator.items()}
-    evaluator = _named("evaluator", partial(Evaluator, task, target, language, **_plain(settings)))
-    return Problem(task, target, language, evaluator)
+    task, target, language = (make(config, group) for group in ("task", "target", "language"))
+    settings = _plain(config, "evaluator")
+    return Problem(task, target, language, _named("evaluator", lambda: Evaluator(task, target, language, **settings)))
 
 
 def build_engine(
@@ -59,8 +63,8 @@ def build_engine(
     stack: ExitStack,
     run_dir: Path,
     *,
-    strict: bool = False,
-    watch: Callable[[RecordedEvaluations], Any] = lambda evaluations: evaluations,
+    watch: Callable[[RecordedEvaluations], Any] | None = None,
+    recorded: Path | None = None,
 ) -> Engine:
     """Builds the engine of one run.
 
@@ -68,12 +72,143 @@ def build_engine(
         config: Checked by `settings.check_settings`.
         stack: Enters what has to be put away: journal, executor, model server.
         run_dir: Where derived files are written.
-        strict: Answer from the journal alone.
-        watch: May wrap the evaluator's door, to show what passes through it.
+        watch: Wraps the evaluator's door, to show what passes through it.
+        recorded: A run directory from whose journal alone everything is answered; None for a live run.
 
     Raises:
         ConfigError: A constructor refuses its arguments.
         JournalError: The journal cannot be used.
     """
     problem = build_problem(config)
-    ...
+    strict = recorded is not None
+    journal = Journal(journal_of(recorded or run_dir), configuration=journal_configuration(config), strict=strict)
+    stack.enter_context(journal)
+    executor = Nowhere() if strict else stack.enter_context(make(config, "executor"))
+    evaluations = RecordedEvaluations(problem.evaluator, executor, journal)
+    client = _client(config, stack, journal)
+    operators = _operators(config, client)
+    policy = make(config, "search")
+    return _named(
+        "run",
+        lambda: Engine(
+            seed_kernels=[problem.task.seed_kernel(problem.language.name)],
+            operators=operators,
+            policy=policy,
+            brief=Brief(problem.task, problem.target, problem.language, client),
+            evaluations=watch(evaluations) if watch is not None else evaluations,
+            journal=journal,
+            seed=config.seed,
+            budget=Budget(**_plain(config, "budget")),
+            goal=Goal(**_plain(config, "goal")),
+            objectives=_plain(config, "objectives"),
+            duels=config.duels,
+            verify=config.verify,
+            directory=run_dir,
+            proposers=config.proposers,
+        ),
+    )
+
+
+def make(config: DictConfig, path: str) -> Any:
+    """Instantiates the node under a dotted path.
+
+    Raises:
+        ConfigError: There is none, or its constructor refuses its arguments.
+    """
+    node = OmegaConf.select(config, path)
+    if node is None or "_target_" not in node:
+        raise ConfigError(f"{path}: nothing is chosen; see --help for what there is")
+    return _named(path, lambda: instantiate(node, _convert_="all"))
+
+
+def _named(path: str, build: Callable[[], Any]) -> Any:
+    """Builds something; what its constructor finds wrong becomes a line that begins with the path.
+
+    Raises:
+        ConfigError: A value is out of range, or an argument does not fit.
+    """
+    try:
+        return build()
+    except InstantiationException as fault:
+        cause = fault.__cause__
+        if isinstance(cause, ValueError | TypeError) or cause is None:
+            raise ConfigError(f"{path}: {one_line(str(cause or fault))}") from fault
+        raise cause from fault  # a missing compiler, module or key says itself what to do
+    except ValueError as fault:
+        raise ConfigError(f"{path}: {one_line(str(fault))}") from fault
+
+
+def _plain(config: DictConfig, path: str) -> Any:
+    """Returns the node under a dotted path as plain lists and mappings, with nested nodes instantiated."""
+    return _named(path, lambda: instantiate(OmegaConf.select(config, path), _convert_="all"))
+
+
+def _operators(config: DictConfig, client: Client | None) -> dict[str, Operator]:
+    """Returns the operators by the names that plans use.
+
+    Raises:
+        ConfigError: There is none, or one of them needs a model and there is none.
+    """
+    operators: dict[str, Operator] = {str(name): make(config, f"operators.{name}") for name in config.operators}
+    if not operators:
+        raise ConfigError("operators: at least one is needed; see --help for what there is")
+    for name, operator in operators.items():
+        if client is None and operator.name.startswith(MODEL_OPERATORS):
+            raise ConfigError(f"operators.{name}: needs a model; choose llm=server or llm=vllm, or other operators")
+    return operators
+
+
+def _client(config: DictConfig, stack: ExitStack, journal: Journal) -> Client | None:
+    """Returns the model's door with the journal in front; None for a run without a model."""
+    if not config.get("llm"):
+        return None
+    if journal.strict:
+        return RecordedClient(Silent(), journal)
+    client = make(config, "llm")
+    if isinstance(client, AbstractContextManager):
+        stack.enter_context(client)
+    return RecordedClient(client, journal)
+
+
+class Nowhere:
+    """The executor of a replay, which has nothing to run: a strict journal refuses before it is asked."""
+
+    workers = 0
+
+    def submit(self, job: Callable[..., Any], *args: Any) -> Future[Any]:
+        """Refuses."""
+        raise AssertionError("a strict journal lets nothing through")
+
+    def __enter__(self) -> Nowhere:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        """Has nothing to put away."""
+
+
+class Silent:
+    """The model of a replay: whatever is not recorded cannot be had."""
+
+    def complete(self, request: Request) -> Completion:
+        """Refuses."""
+        raise ServerUnreachable("a replay asks no model")
+
+
+def journal_of(run_dir: Path) -> Path:
+    """Returns the journal of a run directory, which is packed in stored results."""
+    packed = run_dir / "journal.jsonl.gz"
+    return packed if packed.exists() and not (run_dir / "journal.jsonl").exists() else run_dir / "journal.jsonl"
+
+
+def journal_configuration(config: DictConfig) -> Mapping[str, Any]:
+    """Returns what the answers of a run depend on: the configuration without `UNRECORDED`."""
+    kept = OmegaConf.create(OmegaConf.to_container(config, resolve=True))
+    assert isinstance(kept, DictConfig)
+    for path in UNRECORDED:
+        parent, _, name = path.rpartition(".")
+        node = OmegaConf.select(kept, parent) if parent else kept
+        if node:
+            node.pop(name, None)
+    plain = OmegaConf.to_container(kept)
+    assert isinstance(plain, dict)
+    return {str(key): value for key, value in plain.items()}

@@ -15,7 +15,18 @@ from .names import DISTRIBUTION
 from .records import write_whole
 
 SCHEMA = "kernelwright.environment/1"
-LIBRARIES = ("numpy", "deap", "hydra-core", "omegaconf", "scipy", "openai", "tree-sitter", "tree-sitter-cpp", "torch", "triton")
+LIBRARIES = (
+    "numpy",
+    "deap",
+    "hydra-core",
+    "omegaconf",
+    "scipy",
+    "openai",
+    "tree-sitter",
+    "tree-sitter-cpp",
+    "torch",
+    "triton",
+)
 TRAJECTORY = ("python", "numpy", "deap")
 """What bit-identical replay is promised for; a random stream may change between releases of these."""
 
@@ -48,7 +59,9 @@ def git_revision() -> str | None:
 def _git(home: Path, *arguments: str) -> str | None:
     """Returns what git says; None where it is missing or refuses."""
     try:
-        done = subprocess.run(["git", "-C", str(home), *arguments], capture_output=True, text=True, timeout=10, check=True)
+        done = subprocess.run(
+            ["git", "-C", str(home), *arguments], capture_output=True, text=True, timeout=10, check=True
+        )
     except (OSError, subprocess.SubprocessError):
         return None
     return done.stdout.strip()
@@ -61,7 +74,12 @@ def keep_environment(facts: Mapping[str, Any], choices: Mapping[str, str], run_d
         OSError: It cannot be written.
     """
     path = run_dir / "environment.json"
-    now = {**versions(), "git_revision": git_revision(), "platform": platform.platform(), "executable": sys.executable} | dict(facts)
+    now = {
+        **versions(),
+        "git_revision": git_revision(),
+        "platform": platform.platform(),
+        "executable": sys.executable,
+    } | dict(facts)
     record: dict[str, Any] = {"schema": SCHEMA, "choices": dict(choices), **now}
     if path.exists():
         first = json.loads(path.read_text(encoding="utf-8"))

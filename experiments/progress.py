@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Mapping
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Self
@@ -14,12 +16,45 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from evolve import Budget, Generation
+from evolve import Budget, Generation, RecordedEvaluations
+from fitness import Calibration, Duel, Evaluation, Kernel
 
 from .runs import STAGES
 from .wording import duration_text
 
 RATE_WINDOW_S = 30.0
+
+
+class Watched:
+    """The evaluator's door, with someone looking at what passes through it.
+
+    Args:
+        evaluations: The door.
+        progress: Is told.
+    """
+
+    def __init__(self, evaluations: RecordedEvaluations, progress: Progress) -> None:
+        self._evaluations = evaluations
+        self._progress = progress
+
+    def calibration(self) -> Calibration:
+        """See `RecordedEvaluations.calibration`."""
+        return self._evaluations.calibration()
+
+    def submit(self, kernel: Kernel) -> Future[Evaluation]:
+        """See `RecordedEvaluations.submit`."""
+        future = self._evaluations.submit(kernel)
+        future.add_done_callback(self._progress.judged)
+        return future
+
+    def duel(self, challenger: Kernel, elite: Kernel) -> Duel:
+        """See `RecordedEvaluations.duel`."""
+        return self._evaluations.duel(challenger, elite)
+
+    def verify(self, kernel: Kernel) -> Evaluation:
+        """See `RecordedEvaluations.verify`."""
+        self._progress.enter("re-verifying the best kernel in a fresh process, on hidden sizes")
+        return self._evaluations.verify(kernel)
 
 
 @dataclass
@@ -39,7 +74,8 @@ class Progress:
     generations: int | None
     latest: Generation | None = None
     stage: str = "measuring the seed kernel and the machine"
-    _marks: list[tuple[float, int]] = field(default_factory=list)
+    _verdicts: deque[float] = field(default_factory=lambda: deque(maxlen=4096))
+    _since: int = 0
     _live: Live | None = None
 
     def __enter__(self) -> Self:
@@ -56,12 +92,18 @@ class Progress:
         if self._live is not None:
             self._live.stop()
 
+    def watch(self, evaluations: RecordedEvaluations) -> Watched:
+        """Returns the same door, watched, so that a generation that takes long is seen to move."""
+        return Watched(evaluations, self)
+
+    def judged(self, future: Future[Evaluation]) -> None:
+        """Takes note of one more verdict; runs in the executor's thread."""
+        self._verdicts.append(time.monotonic())
+        self._since += 1
+
     def show(self, generation: Generation) -> None:
         """Takes note of one more generation."""
-        self.latest, self.stage = generation, "searching"
-        now = time.monotonic()
-        self._marks = [mark for mark in self._marks if now - mark[0] < RATE_WINDOW_S][-64:]
-        self._marks.append((now, generation.evaluations))
+        self.latest, self.stage, self._since = generation, "searching", 0
         if self._live is None:
             self._say(self.line(generation))
 
@@ -77,18 +119,17 @@ class Progress:
             f"generation {generation.index}{f'/{self.generations}' if self.generations else ''}",
             f"best {best_text(generation)}",
             f"{generation.evaluations} evaluations",
-            f"{self.rate():.1f}/s" if len(self._marks) > 1 else "",
+            f"{self.rate():.1f}/s",
             " > ".join(f"{count} {stage}" for stage, count in zip(STAGES, totals(generation.funnel), strict=True)),
             self.left_text(),
         ]
         return " | ".join(part for part in parts if part)
 
     def rate(self) -> float:
-        """Returns evaluations a second over the last half minute."""
-        if len(self._marks) < 2:
-            return 0.0
-        (start, before), (end, after) = self._marks[0], self._marks[-1]
-        return (after - before) / (end - start) if end > start else 0.0
+        """Returns verdicts a second over the last half minute; those from the journal count too."""
+        now = time.monotonic()
+        recent = [at for at in self._verdicts if now - at < RATE_WINDOW_S]
+        return len(recent) / (now - recent[0]) if len(recent) > 1 and now > recent[0] else 0.0
 
     def done(self) -> float:
         """Returns which fraction of the limit that comes first is used, from 0 to 1."""
@@ -120,7 +161,8 @@ class Progress:
             of = f" of {self.generations}" if self.generations else ""
             grid.add_row("generation", f"{latest.index}{of}")
             grid.add_row("best speedup", Text(best_text(latest), style="bold green"))
-            grid.add_row("evaluations", f"{latest.evaluations}   {self.rate():.1f} a second")
+            now = f", {self._since} more since" if self._since else ""
+            grid.add_row("evaluations", f"{latest.evaluations}{now}   {self.rate():.1f} a second")
             if latest.tokens:
                 grid.add_row("model tokens", f"{latest.tokens:,}")
             grid.add_row("funnel", funnel_text(latest.funnel))
@@ -145,7 +187,9 @@ def funnel_text(funnel: Mapping[str, Mapping[str, int]]) -> Text:
     text = Text()
     for stage, count in zip(STAGES, counts, strict=True):
         text.append(f"{' → ' if text else ''}{count} ", style="bold")
-        text.append(stage if stage == STAGES[0] or not counts[0] else f"{stage} ({100 * count / counts[0]:.0f} %)", style="dim")
+        text.append(
+            stage if stage == STAGES[0] or not counts[0] else f"{stage} ({100 * count / counts[0]:.0f} %)", style="dim"
+        )
     return text
 
 

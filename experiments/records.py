@@ -141,10 +141,11 @@ def _lines(path: Path) -> Iterator[JSON]:
             try:
                 yield json.loads(line)
             except ValueError as fault:
-                raise RunError(f"{path}: line {number} cannot be read; run the same command again to write it anew") from fault
+                raise RunError(
+                    f"{path}: line {number} cannot be read; run the same command again to write it anew"
+                ) from fault
 
 
 def _text(path: Path) -> str:
     """Returns the text of a file; empty where there is none."""
     return path.read_text(encoding="utf-8") if path.exists() else ""
-

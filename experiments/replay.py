@@ -45,7 +45,7 @@ def replay(run_dir: Path) -> int:
     """
     config = stored_config(run_dir)
     with tempfile.TemporaryDirectory(prefix="kernelwright-replay-") as scratch, ExitStack() as stack:
-        engine = build_engine(config, stack, Path(scratch), journal_dir=run_dir, strict=True)
+        engine = build_engine(config, stack, Path(scratch), recorded=run_dir)
         for _ in engine.run(generations=config.generations):
             pass
         return compare(run_dir / "generations.jsonl", Path(scratch) / "generations.jsonl")
@@ -62,7 +62,9 @@ def stored_config(run_dir: Path) -> DictConfig:
     try:
         config = OmegaConf.load(path)
     except FileNotFoundError as fault:
-        raise RunError(f"{run_dir} holds no run (no config.yaml); give the folder that a run printed as its own") from fault
+        raise RunError(
+            f"{run_dir} holds no run (no config.yaml); give the folder that a run printed as its own"
+        ) from fault
     except (YAMLError, OmegaConfBaseException, UnicodeDecodeError) as fault:
         raise RunError(f"{path} cannot be read: {fault}") from fault
     if not isinstance(config, DictConfig):
@@ -107,7 +109,11 @@ def other_versions(run_dir: Path) -> list[str]:
         return [f"{path} is missing: versions cannot be compared"]
     recorded, here = json.loads(path.read_text(encoding="utf-8")), versions()
     names = [*TRAJECTORY, *(name for name in here if name not in TRAJECTORY)]
-    return [f"{name} was {recorded[name]}, is {here[name]}" for name in names if recorded.get(name, here[name]) != here[name]]
+    return [
+        f"{name} was {recorded[name]}, is {here[name]}"
+        for name in names
+        if recorded.get(name, here[name]) != here[name]
+    ]
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -80,7 +80,9 @@ def job(config: DictConfig) -> float | None:
 def resume_command() -> str:
     """Returns the command that goes on with this run, or with this sweep."""
     settings = HydraConfig.get()
-    key, folder = ("hydra.sweep.dir", str(settings.sweep.dir)) if _sweeps() else ("hydra.run.dir", str(settings.run.dir))
+    key, folder = (
+        ("hydra.sweep.dir", str(settings.sweep.dir)) if _sweeps() else ("hydra.run.dir", str(settings.run.dir))
+    )
     given = [each for each in sys.argv[1:] if not each.startswith(("hydra.run.dir=", "hydra.sweep.dir="))]
     name = Path(sys.argv[0]).name
     program = [name] if name == DISTRIBUTION else ["python", "-m", "experiments.run"]

@@ -172,7 +172,12 @@ class Run:
     @property
     def title(self) -> str:
         """The run in a few words."""
-        return f"{self.task} in {self.language} on {self.target}, seed {self.config.get('seed', '?')}"
+        return f"{self.subject}, seed {self.config.get('seed', '?')}"
+
+    @property
+    def subject(self) -> str:
+        """What is searched for."""
+        return subject(self.task, self.language, self.target)
 
     @cached_property
     def best_so_far(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
@@ -195,6 +200,19 @@ class Run:
     def _row(self, name: str, counts: Mapping[str, int]) -> FunnelRow:
         """Returns the row of one operator."""
         return FunnelRow(name, *_split(counts), sum(each.tokens for each in self.candidates if each.operator == name))
+
+
+def subject(task: str, language: str, target: str) -> str:
+    """Returns what is searched for, in words."""
+    spoken = {
+        "cpp": "C++",
+        "cuda": "CUDA C++",
+        "hip": "HIP C++",
+        "triton": "Triton",
+        "cute": "CuTe",
+        "opencl": "OpenCL",
+    }
+    return f"{task} in {spoken.get(language, language)} on {'the CPU' if target == 'cpu' else target}"
 
 
 def _split(counts: Mapping[str, int]) -> tuple[tuple[int, ...], int]:

@@ -71,7 +71,14 @@ TOP: Mapping[str, Bound] = {
     "budget.evaluations": Bound(int, 1, optional=True),
     "budget.seconds": Bound(float, 0, open_below=True, optional=True),
     "budget.tokens": Bound(int, 1, optional=True),
+    "goal.speedup": Bound(float, 0, open_below=True, optional=True),
+    "goal.stagnation": Bound(int, 1, optional=True),
+    "proposers": Bound(int, 1),
 }
+
+
+ENDS = ("generations", "budget.evaluations", "budget.seconds", "budget.tokens", "goal.speedup", "goal.stagnation")
+"""One of these must be set."""
 
 
 def check_settings(config: DictConfig) -> None:
@@ -89,6 +96,8 @@ def check_settings(config: DictConfig) -> None:
         value = _at(plain, key)
         if not bound.allows(value):
             raise ConfigError(f"{key}: must be {bound.words()}, is {value!r}")
+    if all(_at(plain, key) is None for key in ENDS):
+        raise ConfigError(f"generations: nothing ends this run; set one of {', '.join(ENDS)}")
     for path, node in _targets(plain, ""):
         _check_node(path, node)
 

@@ -95,7 +95,7 @@ def subtitle(run: Run) -> str:
 def headline(run: Run) -> Headline:
     """Says what was found, in plain words."""
     best, verified = run.best, run.verification
-    where = f"{run.task} in {run.language} on {run.target}"
+    where = run.subject
     searched = _searched(run)
     if best is None or best.speedup is None:
         return Headline(f"No timed kernel for {where} yet.", (searched,), (), success=False)
@@ -117,7 +117,8 @@ def headline(run: Run) -> Headline:
         reason = f"The interval, widened by the machine's noise of {100 * floor:.1f} %, does not exclude 1."
         return Headline(claim, (reason, searched), _shrunk(run), success=False)
     low, high = verified.interval
-    claim = f"{where}: {verified.speedup:.2f}× as fast as the naive seed, re-verified (95 % interval {low:.2f} – {high:.2f})."
+    interval = f"95 % interval {low:.2f} – {high:.2f}"
+    claim = f"{where}: {verified.speedup:.2f}× as fast as the naive seed, re-verified ({interval})."
     sentences = (
         f"During the search the same kernel measured {found}. The re-verification is the number to quote: "
         "a fresh process, hidden sizes, fresh inputs, a second block of time.",
@@ -214,8 +215,8 @@ def trust(run: Run) -> list[str]:
     ]
     if run.calibration is not None:
         sentences.append(
-            f"The null test, the seed timed against itself, showed a noise of {100 * run.calibration.noise_floor:.2f} % "
-            "on this machine: no smaller difference is called one."
+            f"The null test, the seed timed against itself, showed a noise of {100 * run.calibration.noise_floor:.2f} "
+            "% on this machine: no smaller difference is called one."
         )
     isolation = run.environment.get("isolation")
     if isolation:

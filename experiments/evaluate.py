@@ -1,0 +1,105 @@
+"""One kernel of your own through the whole evaluator: ``python -m experiments.evaluate kernel=FILE task=softmax``.
+
+Prints one JSON object on standard output and everything else on standard error. The verdict is
+data: the exit status is 0 whatever it is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from contextlib import redirect_stdout
+from functools import partial
+from pathlib import Path
+
+from fitness import Evaluation, Kernel, Language, Task
+
+from . import faults
+from .build import Problem, build_problem
+from .composition import command_line
+from .faults import ConfigError
+from .names import check_import_names
+from .settings import check_settings
+
+EPILOG = """\
+keys of this command:
+  kernel=FILE        the source of one kernel, UTF-8
+
+keys of the configuration that matter here: task, language, target, evaluator.*
+example:
+  python -m experiments.evaluate kernel=mine.cpp task=softmax language=cpp target=cpu
+
+the object on standard output holds status, latency_us, reference_latency_us, speedup, interval,
+max_rel_error, flags, measurements, log, seconds. speedup is over the task's naive seed kernel.
+exit status: 0 whatever the verdict, 1 broken machine, 2 wrong usage
+"""
+
+
+def read_source(path: Path) -> str:
+    """Returns the text of a kernel's file.
+
+    Raises:
+        ConfigError: There is no such file, or it holds no text.
+    """
+    try:
+        source = path.read_bytes().decode("utf-8")
+    except FileNotFoundError as fault:
+        raise ConfigError(f"kernel: {path} does not exist") from fault
+    except UnicodeDecodeError as fault:
+        raise ConfigError(f"kernel: {path} is not UTF-8 text (byte {fault.start}); save it as UTF-8") from fault
+    except OSError as fault:
+        raise ConfigError(f"kernel: {path} cannot be read: {fault.strerror}") from fault
+    if not source.strip():
+        raise ConfigError(f"kernel: {path} is empty; it must hold the source of one kernel")
+    return source
+
+
+def read_kernel(path: Path, task: Task, language: Language) -> Kernel:
+    """Reads a source file as a kernel that has the entry point of the task's seed.
+
+    Raises:
+        ConfigError: There is no such file, or it holds no text.
+    """
+    return Kernel(read_source(path), language.name, task.seed_kernel(language.name).entry_point)
+
+
+def evaluate(kernel: Kernel, problem: Problem) -> Evaluation:
+    """Calibrates this machine and judges one kernel.
+
+    Raises:
+        FitnessError: The machine or the task is broken.
+    """
+    evaluator = problem.evaluator
+    print(f"measuring the seed kernel of {problem.task.name} on this machine", file=sys.stderr)
+    calibration = evaluator.calibrate()
+    print("building, checking and timing the kernel", file=sys.stderr)
+    return evaluator.evaluate(kernel, calibration)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs the command."""
+    return faults.main(partial(_command, sys.argv[1:] if argv is None else argv))
+
+
+def _command(argv: Sequence[str]) -> int:
+    """Judges one file."""
+    check_import_names()
+    parser = argparse.ArgumentParser(
+        prog="python -m experiments.evaluate",
+        description="Builds, checks and times one kernel file, and prints the verdict as one JSON object.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    own, config = command_line(argv, parser, {"kernel": True})
+    check_settings(config)
+    with redirect_stdout(sys.stderr):
+        problem = build_problem(config)
+        evaluation = evaluate(read_kernel(Path(own["kernel"]), problem.task, problem.language), problem)
+    print(json.dumps(evaluation.to_json()))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
