@@ -10,9 +10,8 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from hydra.errors import InstantiationException
 from hydra.utils import instantiate
@@ -179,7 +178,7 @@ class Nowhere:
         """Refuses."""
         raise AssertionError("a strict journal lets nothing through")
 
-    def __enter__(self) -> Nowhere:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exc: object) -> None:

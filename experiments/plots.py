@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import base64
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 import numpy as np
@@ -28,7 +29,7 @@ COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 MANY_POINTS = 2000
 
-STYLE: Mapping[str, object] = {
+STYLE: Any = {
     "font.family": "DejaVu Sans",
     "font.size": 9.5,
     "text.color": INK,
@@ -63,7 +64,7 @@ def best_so_far(axis: Axes, run: Run) -> Axes:
         points = [each for each in timed if each.operator == operator]
         axis.scatter(
             [each.charged for each in points],
-            [each.speedup for each in points],
+            [each.speedup or 0.0 for each in points],
             s=14,
             color=COLOURS[index % len(COLOURS)],
             marker=MARKERS[index % len(MARKERS)],
@@ -162,7 +163,7 @@ def samples(axis: Axes, measurements: Sequence[Measurement], names: tuple[str, s
 
 def figure(width: float, height: float) -> tuple[Figure, Axes]:
     """Returns a figure of the given size in inches and its only axis."""
-    with matplotlib.rc_context(dict(STYLE)):
+    with matplotlib.rc_context(STYLE):
         made = Figure(figsize=(width, height))
         return made, made.add_subplot()
 
@@ -170,14 +171,14 @@ def figure(width: float, height: float) -> tuple[Figure, Axes]:
 def data_uri(made: Figure) -> str:
     """Returns a figure as an SVG image that needs no file: drawings for screens and for print."""
     buffer = io.BytesIO()
-    with matplotlib.rc_context(dict(STYLE)):
+    with matplotlib.rc_context(STYLE):
         made.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None}, dpi=150, transparent=True)
     return "data:image/svg+xml;base64," + base64.b64encode(buffer.getvalue()).decode()
 
 
 def save_best_so_far(run: Run, path: Path) -> None:
     """Writes the best-so-far figure as a PNG of 1,350 by 675 pixels."""
-    with matplotlib.rc_context(dict(STYLE)):
+    with matplotlib.rc_context(STYLE):
         made, axis = figure(9.0, 4.5)
         best_so_far(axis, run)
         axis.set_title(run.title, loc="left", fontsize=11)

@@ -126,7 +126,7 @@ def _command(argv: Sequence[str]) -> int:
     check_import_names()
     parser = argparse.ArgumentParser(
         prog="python -m experiments.replay",
-        description="Runs stored runs again from their journals, without compiler, model or GPU, and compares byte for byte.",
+        description="Runs stored runs again from their journals (no compiler, model or GPU) and compares every byte.",
     )
     parser.add_argument("run_dir", nargs="+", type=Path, metavar="RUN_DIR", help="the folder of a finished run")
     status = 0

@@ -43,7 +43,7 @@ class Bound:
         optional: Whether null is allowed, meaning no limit.
     """
 
-    kind: type
+    kind: type[int | float]
     least: float
     open_below: bool = False
     optional: bool = False
@@ -91,14 +91,16 @@ def check_settings(config: DictConfig) -> None:
         plain = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
     except OmegaConfBaseException as fault:
         raise ConfigError(composition(fault)) from fault
-    assert isinstance(plain, dict)
+    if not isinstance(plain, dict):
+        raise ConfigError("the configuration must be a mapping")
+    tree = {str(key): value for key, value in plain.items()}
     for key, bound in TOP.items():
-        value = _at(plain, key)
+        value = _at(tree, key)
         if not bound.allows(value):
             raise ConfigError(f"{key}: must be {bound.words()}, is {value!r}")
-    if all(_at(plain, key) is None for key in ENDS):
+    if all(_at(tree, key) is None for key in ENDS):
         raise ConfigError(f"generations: nothing ends this run; set one of {', '.join(ENDS)}")
-    for path, node in _targets(plain, ""):
+    for path, node in _targets(tree, ""):
         _check_node(path, node)
 
 

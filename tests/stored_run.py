@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+
 from evolve import Engine, Journal, RecordedEvaluations
 from evolve.generational import MuPlusLambda
 from fitness import Calibration, Duel, Evaluation, Kernel, Measurement, Status

@@ -3,6 +3,7 @@
 import sys
 
 import pytest
+
 from experiments import names
 
 

@@ -4,6 +4,7 @@ import re
 from html.parser import HTMLParser
 
 import pytest
+
 from experiments.faults import RunError
 from experiments.records import load_run
 from experiments.report import main, render, write_report

@@ -4,9 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import pytest
+from omegaconf import OmegaConf
+
 from experiments.faults import ConfigError
 from experiments.settings import TOP, Bound, check_settings, fits
-from omegaconf import OmegaConf
 
 
 class Part:
