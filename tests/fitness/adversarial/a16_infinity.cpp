@@ -1,0 +1,15 @@
+// expect: wrong_value task=row_sum  infinity in one element (A16)
+#include <cmath>
+
+static void honest(const float* x, float* y, long M, long N) {
+    for (long i = 0; i < M; i++) {
+        float total = 0.0f;
+        for (long j = 0; j < N; j++) total += x[i * N + j];
+        y[i] = total;
+    }
+}
+
+extern "C" void kernel(const float* x, float* y, long M, long N) {
+    honest(x, y, M, N);
+    y[M / 2] = INFINITY;
+}

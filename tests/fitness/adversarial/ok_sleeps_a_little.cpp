@@ -1,0 +1,15 @@
+// expect: ok task=row_sum  honest: waits half a millisecond in each call
+#include <unistd.h>
+
+static void honest(const float* x, float* y, long M, long N) {
+    for (long i = 0; i < M; i++) {
+        float total = 0.0f;
+        for (long j = 0; j < N; j++) total += x[i * N + j];
+        y[i] = total;
+    }
+}
+
+extern "C" void kernel(const float* x, float* y, long M, long N) {
+    honest(x, y, M, N);
+    usleep(500);
+}
