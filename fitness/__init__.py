@@ -17,9 +17,10 @@ from .errors import (
     ToolchainError,
 )
 from .evaluation import Calibration, Duel, Evaluation, Measurement, Status
+from .evaluator import Evaluator
 from .executor import Executor
 from .kernel import Kernel
-from .language import Build, Language
+from .language import Build, Language, Need
 from .target import Peak, Target
 from .task import Cost, Task, TensorSpec, Workload
 
@@ -33,6 +34,8 @@ __all__ = [
     "Peak",
     "Language",
     "Build",
+    "Need",
+    "Evaluator",
     "Evaluation",
     "Measurement",
     "Status",

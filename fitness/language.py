@@ -2,12 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
 
 from .kernel import Kernel
 from .target import Target
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """Something that many builds share: made once, kept by content, read-only for whoever uses it.
+
+    A build that has to do without it gives the same artifact, only later.
+
+    Attributes:
+        name: What it is, e.g. ``"headers"``.
+        files: Texts to be written before, by file name.
+        argv: The command that makes it.
+        use: Arguments that a build's command gets when it is there; ``{folder}`` stands for where.
+    """
+
+    name: str
+    files: Mapping[str, str]
+    argv: tuple[str, ...]
+    use: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,11 +38,17 @@ class Build:
         argv: The command, to be run in the sandbox with ``workdir`` as current folder.
         artifact: What it produces, relative to ``workdir``.
         kind: ``"shared_object"`` with a C symbol, or ``"python_module"`` with a function.
+        needs: What may be made beforehand, to be faster.
+        reads: Folders that the command must read beside the system's.
+        environment: All variables of the command.
     """
 
     argv: tuple[str, ...]
     artifact: Path
     kind: Literal["shared_object", "python_module"]
+    needs: tuple[Need, ...] = ()
+    reads: tuple[Path, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
 
 
 class Language(Protocol):

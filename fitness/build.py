@@ -1,0 +1,181 @@
+"""The build stage: from source text to an artifact on disk, in the sandbox, kept by content."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import tempfile
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+
+from .cache import Cache, digest_of
+from .errors import MachineError
+from .evaluation import Status
+from .kernel import Kernel
+from .language import Build, Language, Need
+from .sandbox import Cell, Completed, Limits, Sandbox
+from .session import Failed
+from .target import Target
+
+_ARTIFACT_BYTES = 1 << 26
+_COMPILER_BYTES = 3 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """An artifact in the cache.
+
+    Attributes:
+        path: Of the artifact; read-only.
+        log: What the compiler said.
+    """
+
+    path: Path
+    log: str
+
+
+class Builder:
+    """Builds kernels of one language for one target; what was built before comes from the cache."""
+
+    def __init__(self, language: Language, target: Target, sandbox: Sandbox, timeout_s: float) -> None:
+        self._language = language
+        self._target = target
+        self._sandbox = sandbox
+        self._timeout_s = timeout_s
+        self._cache = Cache()
+        self._seen: dict[str, int] = {}
+        self._needs: dict[str, Path | None] = {}
+        self._guard = threading.Lock()
+
+    def build(self, kernel: Kernel, *, eager: bool = False) -> Built:
+        """Returns the artifact of ``kernel``; ``eager`` makes shared needs at their first use.
+
+        Raises:
+            Failed: The compiler said no, or was stopped.
+            ToolchainError: There is no compiler.
+            MachineError: The disk is full.
+        """
+        key = digest_of(self._language.fingerprint(self._target), kernel.digest)
+        found = self._cache.find("artifacts", key)
+        if found is None:
+            found = self._cache.make("artifacts", key, lambda folder: self._compile(kernel, folder, eager))
+        artifact = next(path for path in sorted(found.iterdir()) if path.name not in ("manifest", "log"))
+        return Built(artifact, (found / "log").read_text(encoding="utf-8"))
+
+    def _compile(self, kernel: Kernel, folder: Path, eager: bool) -> None:
+        with scratch() as workdir:
+            build = self._language.build(kernel, self._target, workdir)
+            argv, reads = list(build.argv), list(build.reads)
+            for need in build.needs:
+                where = self._need(need, build, eager)
+                if where is not None:
+                    reads.append(where)
+                    argv[1:1] = [each.format(folder=where) for each in need.use]
+            done = self._run(argv, Cell(tuple(reads), workdir, build.environment))
+            log = scrub(done.log)
+            if done.status is None:
+                raise Failed(
+                    Status.BUILD_TIMEOUT, f"the compiler was stopped after {self._timeout_s:g} s\n{log}".strip()
+                )
+            artifact = workdir / build.artifact
+            if not done.ok or artifact.is_symlink() or not artifact.is_file():
+                raise _verdict(done.status, log)
+            shutil.copyfile(artifact, folder / build.artifact.name)
+            os.chmod(folder / build.artifact.name, 0o555)
+            (folder / "log").write_text(log, encoding="utf-8")
+
+    def _run(self, argv: list[str], cell: Cell) -> Completed:
+        limits = Limits(
+            wall_s=self._timeout_s,
+            cpu_s=int(self._timeout_s) + 2,
+            memory_bytes=_COMPILER_BYTES,
+            file_bytes=_ARTIFACT_BYTES,
+            descriptors=256,
+        )
+        return self._sandbox.run(argv, cell, limits)
+
+    def _need(self, need: Need, build: Build, eager: bool) -> Path | None:
+        """Returns the folder of a shared need; made when it is asked for the second time."""
+        key = digest_of(self._language.fingerprint(self._target), *need.argv, repr(sorted(need.files.items())))
+        with self._guard:
+            if self._needs.get(key) is not None:
+                return self._needs[key]
+            self._seen[key] = self._seen.get(key, 0) + 1
+            if self._seen[key] < 2 and not eager and not (self._cache.folder / "needs" / key).exists():
+                return None
+            if key in self._needs:  # it was tried, and it cannot be made
+                return None
+        try:
+            where: Path | None = self._cache.make("needs", key, lambda folder: self._make(need, build, folder))
+        except Failed:
+            where = None
+        with self._guard:
+            self._needs[key] = where
+        return where
+
+    def _make(self, need: Need, build: Build, folder: Path) -> None:
+        with scratch() as workdir:
+            for name, text in need.files.items():
+                (workdir / name).write_text(text, encoding="utf-8")
+            done = self._run(list(need.argv), Cell(build.reads, workdir, build.environment))
+            if not done.ok:
+                raise Failed(Status.BUILD_FAILED, scrub(done.log))
+            for path in workdir.iterdir():
+                if path.is_file() and not path.is_symlink():
+                    shutil.copyfile(path, folder / path.name)
+
+
+class scratch:  # noqa: N801 - used like `open`
+    """A folder for one stage, gone afterwards whatever was put into it."""
+
+    def __enter__(self) -> Path:
+        try:
+            self._folder = Path(tempfile.mkdtemp(prefix="kernelwright-"))
+        except OSError as error:
+            raise MachineError(f"no temporary folder ({error.strerror or error})") from error
+        return self._folder
+
+    def __exit__(self, *exc: object) -> None:
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _verdict(status: int | None, log: str) -> Failed:
+    if re.search(r"virtual memory exhausted|out of memory|std::bad_alloc|cannot allocate", log, re.IGNORECASE):
+        return Failed(Status.BUILD_FAILED, f"the compiler ran out of memory\n{log}")
+    if not log.strip():
+        return Failed(Status.BUILD_FAILED, f"the compiler ended without a message (wait status {status})")
+    return Failed(Status.BUILD_FAILED, log)
+
+
+_ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b[@-_]|[\x00-\x08\x0b-\x1f\x7f]")
+_OWN = re.compile(r"^(?:In file included from )?(?:\./)?kernel\.\w+:")
+_PLACED = re.compile(r"^(?P<before>In file included from |\s+from )?(?P<path>[^\s:]+):(?P<line>\d+)(?P<rest>[:,].*)?$")
+_QUOTED = re.compile(r"^\s+(?:\d+\s*)?\|")
+_SYSTEM_HEADERS = re.compile(r"^/(usr|nix|gnu|opt)/")
+_PATH = re.compile(r"(?<![\w.])/(?:[\w.+-]+/)+([\w.+-]*)")
+
+
+def scrub(log: str, limit: int = 6000) -> str:
+    """Returns a compiler's output without escape sequences, paths, and text of files that are not the kernel's.
+
+    A kernel may include any file that the compiler can read; the lines that the compiler would quote from it, and
+    its tokens in messages, are left out.
+    """
+    kept: list[str] = []
+    foreign = False
+    for line in _ANSI.sub("", log).splitlines():
+        placed = _PLACED.match(line)
+        if placed and not placed["before"]:
+            foreign = not _OWN.match(line) and not _SYSTEM_HEADERS.match(placed["path"])
+            if foreign:
+                kept.append("an included file: its text is not shown")
+                continue
+        if foreign and (_QUOTED.match(line) or not placed):
+            continue
+        kept.append(_PATH.sub(lambda match: match[1] or "…", line)[:400])
+    text = "\n".join(line for index, line in enumerate(kept) if index == 0 or line != kept[index - 1])
+    if len(text) > limit:
+        text = f"{text[: limit // 2]}\n[... {len(text) - limit} characters left out ...]\n{text[-limit // 2 :]}"
+    return text

@@ -1,0 +1,90 @@
+"""Outputs against expected values. Runs in the parent, on copies that no candidate can reach."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What comparing one call's outputs gave.
+
+    Attributes:
+        is_right: Every element of every output is within its tolerance.
+        max_rel_error: Largest error relative to the largest finite expected magnitude of its
+            output; infinite where a NaN or an infinity stands for a finite value.
+        reason: Where the worst element is and what it holds; empty when all is right.
+    """
+
+    is_right: bool
+    max_rel_error: float
+    reason: str = ""
+
+
+def judge(outputs: Mapping[str, Array], expected: Mapping[str, Array], tolerance: Mapping[str, Array]) -> Verdict:
+    """Compares every element of every output: it passes only if ``error <= tolerance`` holds.
+
+    A NaN or infinity is right only where the expected value is the very same.
+
+    Args:
+        outputs: By name, in the declared type and shape.
+        expected: By name, in float64, or exact integers.
+        tolerance: By name, largest absolute errors, broadcastable to the output.
+
+    Raises:
+        ValueError: A shape differs; the caller made the buffers, so this is no fault of a kernel.
+    """
+    worst, reason = 0.0, ""
+    for name, wanted in expected.items():
+        found = outputs[name]
+        if found.shape != wanted.shape:
+            raise ValueError(f"output {name!r} has shape {found.shape}, expected {wanted.shape}")
+        if not wanted.size:
+            continue
+        error = _errors(found, wanted)
+        scale = _largest_finite(wanted)
+        worst = max(worst, float(error.max()) / (scale or 1.0))
+        bad = ~(error <= tolerance[name])
+        if bad.any() and not reason:
+            reason = _describe(name, found, wanted, error, np.broadcast_to(bad, found.shape))
+    return Verdict(not reason, worst, reason)
+
+
+def same_bits(first: Mapping[str, Array], second: Mapping[str, Array]) -> bool:
+    """Whether two sets of outputs agree in every bit."""
+    return all(first[name].tobytes() == second[name].tobytes() for name in first)
+
+
+def _errors(found: Array, wanted: Array) -> NDArray[np.float64]:
+    if wanted.dtype.kind in "iub" and found.dtype.kind in "iub":
+        difference = found.astype(object) - wanted.astype(object) if wanted.dtype.itemsize == 8 else None
+        if difference is not None and found.size <= 64:
+            return np.abs(difference).astype(np.float64)
+        unequal = found != wanted
+        gap = np.abs(found.astype(np.float64) - wanted.astype(np.float64))
+        return np.where(unequal, np.maximum(gap, 1.0), 0.0)
+    with np.errstate(invalid="ignore", over="ignore"):
+        actual = found.astype(np.float64)
+        error: NDArray[np.float64] = np.abs(actual - wanted)
+    if not np.isfinite(error).all():
+        same = (actual == wanted) | (np.isnan(actual) & np.isnan(wanted))
+        error = np.where(same, 0.0, np.where(np.isfinite(error), error, np.inf))
+    return error
+
+
+def _largest_finite(wanted: Array) -> float:
+    magnitude = np.abs(wanted.astype(np.float64))
+    return float(magnitude.max(initial=0.0, where=np.isfinite(magnitude)))
+
+
+def _describe(name: str, found: Array, wanted: Array, error: NDArray[np.float64], bad: NDArray[np.bool_]) -> str:
+    at = np.unravel_index(int(np.argmax(np.where(bad, error, -1.0))), found.shape)
+    where = ", ".join(str(int(index)) for index in at)
+    return f"{name}[{where}] is {found[at]:.9g}, expected {wanted[at]:.9g}; {int(bad.sum())} of {found.size} elements are wrong"

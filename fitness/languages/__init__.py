@@ -1,0 +1,13 @@
+"""What kernels are written in: one class a file.
+
+`Cpp` for the CPU; `Cuda`, `Triton` and `Cute` for NVIDIA; `Hip`, `Triton` and `FlyDSL` for AMD.
+"""
+
+from .cpp import Cpp
+from .cuda import Cuda
+from .cute import Cute
+from .flydsl import FlyDSL
+from .hip import Hip
+from .triton import Triton
+
+__all__ = ["Cpp", "Cuda", "Cute", "FlyDSL", "Hip", "Triton"]

@@ -1,0 +1,356 @@
+"""Processes that run what nobody has vouched for: compilers at work on a candidate, and candidates themselves.
+
+Two mechanisms. *bubblewrap*: user, process, network, mount, IPC and host-name namespaces of its own, a read-only
+view of the few folders that are needed. *limits*, where bubblewrap is missing or refused: a session of its own and
+Landlock. Both: rlimits, seccomp, an environment by allow-list, no inherited descriptors, a wall clock outside.
+`Sandbox.missing` says what this machine lacks.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from .compiler import Compiler
+from .errors import SandboxError
+from .native import ENDED, HELLO, Side, driver, native
+
+_MESSAGE = struct.Struct("=IIQQ232s")
+_SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/gnu/store")
+_FILES = ("/etc/ld.so.cache", "/etc/alternatives")
+_GREETING_US = 10_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a sandboxed process may use.
+
+    Attributes:
+        wall_s: Wall time, measured here.
+        cpu_s: CPU time.
+        memory_bytes: Address space; 0 for no limit.
+        file_bytes: Largest file, and so the most output.
+        processes: Processes and threads.
+        descriptors: Open files.
+    """
+
+    wall_s: float
+    cpu_s: int
+    memory_bytes: int
+    file_bytes: int = 1 << 16
+    processes: int = 512
+    descriptors: int = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """What a sandboxed process sees.
+
+    Attributes:
+        reads: Files and folders to be read, beside the system's.
+        scratch: The one folder that it may write, its current one; None for none at all.
+        environment: All of its variables.
+    """
+
+    reads: tuple[Path, ...] = ()
+    scratch: Path | None = None
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Completed:
+    """How a command in a sandbox ended.
+
+    Attributes:
+        status: Wait status, as `os.WIFEXITED` and its like read it; None when it was stopped at the wall clock.
+        log: Standard output and error, head and tail.
+        wall_s: Wall time, with the sandbox's own.
+    """
+
+    status: int | None
+    log: str
+    wall_s: float
+
+    @property
+    def ok(self) -> bool:
+        """Whether it ended by itself with exit code 0."""
+        return self.status is not None and os.WIFEXITED(self.status) and os.WEXITSTATUS(self.status) == 0
+
+
+@dataclass(frozen=True)
+class Sandbox:
+    """A way to confine a process on this machine.
+
+    Attributes:
+        mechanism: ``"bubblewrap"`` or ``"limits"``.
+        missing: What could not be had here, in words; empty when everything is in place.
+        compiler: Builds the runner.
+    """
+
+    mechanism: Literal["bubblewrap", "limits"]
+    missing: tuple[str, ...]
+    compiler: Compiler
+
+    def start(
+        self,
+        cell: Cell,
+        limits: Limits,
+        options: Mapping[str, object],
+        command: Sequence[str] = (),
+        *,
+        arena_fd: int = -1,
+    ) -> Confined:
+        """Starts the runner in a sandbox; with ``command`` it becomes that, else it serves calls.
+
+        Raises:
+            SandboxError: It does not come up.
+        """
+        init, init_there = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        work, work_there = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        for ours in (init, work):  # the system attaches who sent what, from the first message on
+            ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+        log = os.memfd_create("log", os.MFD_CLOEXEC)
+        there = [init_there.fileno(), work_there.fileno()] + ([arena_fd] if arena_fd >= 0 else [])
+        arguments = self._runner(cell, limits, options, there, command)
+        try:
+            process = subprocess.Popen(
+                self._wrap(cell, arguments),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                pass_fds=there,
+                cwd=cell.scratch or "/",
+                env=dict(cell.environment) if self.mechanism == "limits" else {},
+                start_new_session=self.mechanism == "limits",
+            )
+        except OSError as error:
+            init.close()
+            work.close()
+            os.close(log)
+            raise SandboxError(f"a sandboxed process cannot be started ({error.strerror or error})") from error
+        finally:
+            init_there.close()
+            work_there.close()
+        confined = Confined(process, init, work, log, driver(self.compiler))
+        confined.greet()
+        return confined
+
+    def run(self, command: Sequence[str], cell: Cell, limits: Limits) -> Completed:
+        """Runs ``command`` to its end or to its wall-clock limit; nothing of it is left afterwards.
+
+        Raises:
+            SandboxError: The sandbox does not come up.
+        """
+        start = time.monotonic()
+        with self.start(cell, limits, {}, command) as confined:
+            status = confined.wait(limits.wall_s)
+        return Completed(status, confined.log, time.monotonic() - start)
+
+    def _runner(
+        self, cell: Cell, limits: Limits, options: Mapping[str, object], there: Sequence[int], command: Sequence[str]
+    ) -> list[str]:
+        program = native(self.compiler) / "runner"
+        settings: dict[str, object] = {
+            "init_fd": there[0],
+            "work_fd": there[1],
+            "cpu_s": limits.cpu_s,
+            "memory_bytes": limits.memory_bytes,
+            "file_bytes": limits.file_bytes,
+            "processes": limits.processes,
+            "descriptors": limits.descriptors,
+            "seccomp": int("seccomp" not in self.missing),
+            **options,
+        }
+        if len(there) > 2:
+            settings["arena_fd"] = there[2]
+        arguments = [str(program), *(f"{key}={value}" for key, value in settings.items())]
+        if self.mechanism == "limits" and "Landlock" not in self.missing:
+            readable = [*_SYSTEM, *_FILES, "/dev/null", "/dev/urandom", *map(str, cell.reads)]
+            arguments += ["landlock=1", *(f"read={path}" for path in readable)]
+            arguments += [f"write={cell.scratch}"] if cell.scratch else []
+        return [*arguments, "--", *command] if command else arguments
+
+    def _wrap(self, cell: Cell, arguments: list[str]) -> list[str]:
+        if self.mechanism == "limits":
+            return arguments
+        argv = [*_bubblewrap(), "--ro-bind", arguments[0], arguments[0]]
+        for path in cell.reads:
+            argv += ["--dev-bind" if path.is_relative_to("/dev") else "--ro-bind", str(path), str(path)]
+        for name, value in cell.environment.items():
+            argv += ["--setenv", name, value]
+        if cell.scratch is not None:
+            argv += ["--bind", str(cell.scratch), "/scratch", "--chdir", "/scratch"]
+            argv += ["--dev-bind", "/dev/null", "/dev/null"]
+        return [*argv, "--", *arguments]
+
+
+class Confined:
+    """A process in a sandbox, from outside. Leaving the context kills it and all its descendants, and waits for that."""
+
+    def __init__(
+        self,
+        process: subprocess.Popen[bytes],
+        init: socket.socket,
+        work: socket.socket,
+        log: int,
+        native_driver: ctypes.CDLL,
+    ) -> None:
+        self.work = work
+        self._process = process
+        self._init = init
+        self._log = log
+        self._driver = native_driver
+        self._init_pid = 0
+        self._ended: tuple[int, int] | None = None
+
+    def greet(self) -> None:
+        """Waits for the init process and notes its id.
+
+        Raises:
+            SandboxError: It does not come up.
+        """
+        side = Side()
+        pid = self._driver.kw_greet(self._init.fileno(), _GREETING_US, ctypes.byref(side))
+        if not pid or side.told != HELLO:
+            self.close()
+            raise SandboxError(f"the sandbox does not come up: {self.log.strip().splitlines()[-1:] or 'no message'}")
+        self._init_pid = pid
+
+    def wait(self, wall_s: float) -> int | None:
+        """Returns the wait status of the confined process, or None if it has not ended within ``wall_s``.
+
+        Raises:
+            SandboxError: The init process went away without a report: something outside killed it.
+        """
+        if self._ended is None:
+            self._init.settimeout(max(wall_s, 1e-3))
+            try:
+                data = self._init.recv(_MESSAGE.size)
+            except TimeoutError:
+                return None
+            except OSError:
+                data = b""
+            if len(data) != _MESSAGE.size or (message := _MESSAGE.unpack(data))[0] != ENDED:
+                raise SandboxError("a sandboxed process was killed from outside")
+            self._ended = (int(message[2]), int(message[3]))
+        return self._ended[0]
+
+    @property
+    def log(self) -> str:
+        """Standard output and error so far: head and tail."""
+        return self._text if self._log < 0 else _head_and_tail(self._log)
+
+    _text = ""
+
+    @property
+    def cpu_s(self) -> float:
+        """CPU time of the confined process, once it has ended."""
+        return self._ended[1] / 1e6 if self._ended else 0.0
+
+    def close(self) -> None:
+        """Kills everything in the sandbox and waits until it is gone."""
+        if self._process.returncode is None:
+            self._kill()
+            self._process.wait()
+        if self._log >= 0:
+            self._text = _head_and_tail(self._log)
+            os.close(self._log)
+            self._log = -1
+        self._init.close()
+        self.work.close()
+
+    def _kill(self) -> None:
+        if self._process.args[0] != "bwrap" and self._init_pid == self._process.pid:  # no namespace: init must do it
+            self._init.close()
+            try:
+                self._process.wait(5)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+            return
+        if self._init_pid and self._process.poll() is None:
+            try:
+                os.kill(self._init_pid, signal.SIGKILL)  # process 1 of its namespace: all others go with it
+            except ProcessLookupError:
+                pass
+        else:
+            self._process.kill()
+
+    def __enter__(self) -> Confined:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+
+def _head_and_tail(fd: int, limit: int = 16384) -> str:
+    size = os.fstat(fd).st_size
+    if size <= limit:
+        data = os.pread(fd, size, 0)
+    else:
+        half = limit // 2
+        left_out = f"\n[... {size - limit} bytes left out ...]\n".encode()
+        data = os.pread(fd, half, 0) + left_out + os.pread(fd, half, size - half)
+    return data.decode("utf-8", "replace")
+
+
+@functools.cache
+def _bubblewrap() -> tuple[str, ...]:
+    argv = [shutil.which("bwrap") or "bwrap"]
+    argv += [
+        "--unshare-user",
+        "--unshare-pid",
+        "--unshare-net",
+        "--unshare-ipc",
+        "--unshare-uts",
+        "--unshare-cgroup-try",
+    ]
+    argv += ["--uid", "65534", "--gid", "65534", "--die-with-parent", "--new-session", "--as-pid-1", "--clearenv"]
+    argv += ["--cap-drop", "ALL"]
+    for path in _SYSTEM:
+        if os.path.islink(path):
+            argv += ["--symlink", os.readlink(path), path]
+        elif os.path.isdir(path):
+            argv += ["--ro-bind", path, path]
+    for path in _FILES:
+        if os.path.exists(path):
+            argv += ["--ro-bind", path, path]
+    return tuple(argv)
+
+
+@functools.lru_cache(maxsize=4)
+def find_sandbox(compiler: Compiler, mechanism: str | None = None) -> Sandbox:
+    """Returns the strongest sandbox that works here; each candidate mechanism is tried for real.
+
+    Raises:
+        SandboxError: Not even a plain process with limits can be started, or ``mechanism`` does not work.
+    """
+    candidates: list[Sandbox] = []
+    if shutil.which("bwrap"):
+        candidates.append(Sandbox("bubblewrap", (), compiler))
+        candidates.append(Sandbox("bubblewrap", ("seccomp",), compiler))
+    for missing in ((), ("seccomp",), ("Landlock",), ("Landlock", "seccomp")):
+        candidates.append(Sandbox("limits", ("namespaces (bubblewrap)", *missing), compiler))
+    reason = "no mechanism was tried"
+    for sandbox in candidates:
+        if mechanism is not None and sandbox.mechanism != mechanism:
+            continue
+        try:
+            done = sandbox.run(("/bin/true",), Cell(scratch=None), Limits(10.0, 5, 1 << 30))
+        except SandboxError as error:
+            reason = str(error)
+            continue
+        if done.ok:
+            return sandbox
+        reason = done.log.strip() or f"wait status {done.status}"
+    raise SandboxError(f"no sandbox works here: {reason}")

@@ -1,0 +1,310 @@
+"""The time stage: two kernels, each in a process of its own, measured in pairs by a clock that neither can reach."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import os
+import secrets
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .arena import copy_outputs, plan_of, sources_of, table_bytes
+from .check import Instance, expect, make_instance
+from .compare import judge, same_bits
+from .evaluation import Measurement, Status
+from .native import FINE, NOT_PINNED, Judged, Plan, Sample, Timing, driver
+from .sandbox import Sandbox
+from .session import Failed, Session
+from .statistics import FloatArray, ratio_interval
+from .targets.cpu import last_level_cache_bytes
+from .task import Task, Workload
+
+_ENTRIES = 4
+_TRIP_S = 200e-6
+_SETS_BYTES = 1 << 24
+_MOST_SETS = 512
+_ONES = (ctypes.c_float * 12)(*[1.0] * 12)
+
+Regime = Literal["hot", "cold"]
+
+
+@dataclass(frozen=True, slots=True)
+class Precision:
+    """When a measurement is good enough, and when it ends in any case.
+
+    Attributes:
+        min_pairs: Pairs of samples that are always taken, for each workload.
+        max_pairs: Pairs at most.
+        target: Half-width of the interval of the ratio that is good enough, as a fraction.
+        time_limit_s: No new pair after this time, all workloads together.
+        sample_s: Shortest sample; shorter calls are put together.
+        judged_calls: Timed calls of each block whose outputs are judged: the first, the last, and others.
+    """
+
+    min_pairs: int = 10
+    max_pairs: int = 60
+    target: float = 0.01
+    time_limit_s: float = 0.4
+    sample_s: float = 1e-3
+    judged_calls: int = 4
+
+
+@dataclass
+class Pool:
+    """Secret inputs of one timed workload, drawn once a run; every call gets its own multiple of one of them."""
+
+    task: Task
+    workload: Workload
+    entries: tuple[Instance, ...]
+    sources: Any = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.sources = sources_of(self.task, [entry.inputs for entry in self.entries])
+
+    @classmethod
+    def draw(cls, task: Task, workload: Workload, rng: np.random.Generator) -> Pool:
+        """Draws the entries."""
+        return cls(task, workload, tuple(make_instance(task, workload, rng) for _ in range(_ENTRIES)))
+
+    def inputs(self, entry: int, scales: Sequence[float]) -> dict[str, NDArray[Any]]:
+        """Returns the very inputs that the driver wrote for a call."""
+        drawn = {}
+        for (name, array), scale in zip(self.entries[entry].inputs.items(), scales, strict=False):
+            drawn[name] = array * array.dtype.type(scale) if array.dtype.name in ("float32", "float64") else array
+        return drawn
+
+
+@dataclass
+class Series:
+    """What was measured for one workload.
+
+    Attributes:
+        wall_s: ``(2, num_pairs)`` time of one call, candidate first.
+        cpu_s: ``(2, num_pairs)`` CPU time of one call.
+        calls: Calls in a sample of the candidate.
+        repeated: Round trips taken again because something else ran.
+    """
+
+    workload: str
+    wall_s: FloatArray
+    cpu_s: FloatArray
+    calls: int
+    repeated: int
+
+    @property
+    def ratios(self) -> FloatArray:
+        """``(num_pairs,)`` baseline time / candidate time."""
+        ratios: FloatArray = self.wall_s[1] / self.wall_s[0]
+        return ratios
+
+    def measurement(self, rng: np.random.Generator, reference_us: float | None) -> Measurement:
+        """Returns the record; ``reference_us`` is the calibrated latency of the baseline, if there is one."""
+        speedup, interval = ratio_interval([self.ratios], rng)
+        reference = reference_us if reference_us is not None else float(np.median(self.wall_s[1])) * 1e6
+        return Measurement(
+            workload=self.workload,
+            samples_us=tuple((self.wall_s[0] * 1e6).tolist()),
+            reference_samples_us=tuple((self.wall_s[1] * 1e6).tolist()),
+            latency_us=reference / speedup,
+            reference_latency_us=reference,
+            speedup=speedup,
+            interval=interval,
+            cpu_ratio=float(np.median(self.cpu_s[0] / self.wall_s[0])),
+            calls_per_sample=self.calls,
+        )
+
+
+def arena_bytes(task: Task, workloads: Sequence[Workload]) -> int:
+    """Returns the memory that timing any of ``workloads`` needs, on each side."""
+    largest = 0
+    for workload in workloads:
+        plan = plan_of(task, workload, 0, 1)
+        largest = max(largest, plan.stride * _most_sets(plan))
+    return table_bytes(task, _MOST_SETS) + largest
+
+
+class Stopwatch:
+    """Measures pairs of two loaded sessions.
+
+    Attributes:
+        repeated: Round trips taken again so far.
+    """
+
+    def __init__(
+        self,
+        sandbox: Sandbox,
+        task: Task,
+        sides: tuple[Session, Session],
+        precision: Precision,
+        threads: int,
+        regime: Regime,
+    ) -> None:
+        self._driver = driver(sandbox.compiler)
+        self._task = task
+        self._sides = sides
+        self._precision = precision
+        self._processors = (ctypes.c_int32 * len(os.sched_getaffinity(0)))(*sorted(os.sched_getaffinity(0)))
+        self._threads = threads
+        self._pinned = self._processors[secrets.randbelow(len(self._processors))] if threads == 1 else NOT_PINNED
+        self._flush = np.zeros(2 * last_level_cache_bytes(), dtype=np.uint8) if regime == "cold" else None
+        self.failed_side = 0
+        self.max_rel_error = 0.0
+        self.busy_s = 0.0
+        self.trips = 0
+
+    def pin(self) -> None:
+        """Puts both loaded processes, with all their threads, on one processor, the driver's own while it measures."""
+        if self._pinned != NOT_PINNED:
+            for session in self._sides:
+                self._driver.kw_pin(session.side.process, self._pinned)
+
+    def measure(self, pool: Pool, deadline: float, rng: np.random.Generator) -> Series:
+        """Warms up, then takes pairs until the interval is narrow enough or a cap is reached.
+
+        Raises:
+            Failed: One of the two, `failed_side`, did something that ends it.
+        """
+        plan = plan_of(self._task, pool.workload, table_bytes(self._task, _MOST_SETS), 1)
+        alone_s = [self._warm_up(index, plan, pool) for index in (0, 1)]
+        plan.sets = _sets(plan, min(alone_s))
+        trips = [max(1, math.ceil(self._precision.sample_s / (plan.sets * each))) for each in alone_s]
+        blocks: list[tuple[FloatArray, FloatArray]] = []
+        repeated, taken = 0, 0
+        while True:
+            wanted = self._precision.min_pairs if not blocks else max(4, self._precision.min_pairs // 2)
+            wall, cpu, again = self._block(plan, pool, trips, min(wanted, self._precision.max_pairs - taken), deadline)
+            blocks.append((wall, cpu))
+            repeated, taken = repeated + again, taken + wall.shape[1]
+            series = self._series(pool, plan, trips, blocks, repeated)
+            if taken >= self._precision.max_pairs or time.monotonic() >= deadline or self._is_precise(series, rng):
+                return series
+
+    def _is_precise(self, series: Series, rng: np.random.Generator) -> bool:
+        middle, (low, high) = ratio_interval([series.ratios], rng)
+        return max(high - middle, middle - low) <= self._precision.target * middle
+
+    def _series(
+        self, pool: Pool, plan: Plan, trips: list[int], blocks: list[tuple[FloatArray, FloatArray]], repeated: int
+    ) -> Series:
+        calls = np.array([[trips[0] * plan.sets], [trips[1] * plan.sets]], dtype=np.float64)
+        wall = np.concatenate([block[0] for block in blocks], axis=1) / calls * 1e-9
+        cpu = np.concatenate([block[1] for block in blocks], axis=1) / calls * 1e-9
+        return Series(pool.workload.name, np.maximum(wall, 1e-10), cpu, trips[0] * plan.sets, repeated)
+
+    def _warm_up(self, index: int, plan: Plan, pool: Pool) -> float:
+        """Two judged calls on the same data; returns the time of the second in s."""
+        self.failed_side = index
+        session, entry = self._sides[index], pool.entries[secrets.randbelow(len(pool.entries))]
+        side, sources = ctypes.byref(session.side), sources_of(self._task, [entry.inputs])
+        outputs = []
+        for _ in range(2):
+            key = secrets.randbits(64)
+            self._driver.kw_fill(side, ctypes.byref(plan), 0, sources, _ONES, key)
+            self._driver.kw_call(side, ctypes.byref(plan), 0, 0)
+            sample = session.call(1)
+            outputs.append(copy_outputs(self._task, pool.workload, plan, session.arena))
+            outcome = self._driver.kw_inspect(side, ctypes.byref(plan), 0, sources, _ONES, key)
+            if outcome != FINE:
+                raise session.failure(outcome)
+        self._judge(pool, outputs[0], entry.expected, entry.tolerance, index)
+        if not same_bits(*outputs):
+            right = judge(outputs[1], entry.expected, entry.tolerance)
+            if self._task.repeatable or not right.is_right:
+                text = f"{pool.workload.name}: two calls on equal inputs give different results"
+                raise Failed(Status.UNREPEATABLE, text, right.max_rel_error)
+        overhead_ns = self._overhead(session)
+        return max(sample.wall_ns - overhead_ns, 500.0) * 1e-9
+
+    def _overhead(self, session: Session) -> float:
+        session.limit()
+        found = float(self._driver.kw_overhead(ctypes.byref(session.side), 9))
+        if found < 0:
+            raise session.failure(int(found))
+        return found
+
+    def _judge(self, pool: Pool, outputs: Any, expected: Any, tolerance: Any, index: int) -> None:
+        verdict = judge(outputs, expected, tolerance)
+        if not verdict.is_right:
+            text = f"{pool.workload.name}, a timed call: {verdict.reason}"
+            raise Failed(Status.WRONG_VALUE, text, verdict.max_rel_error)
+        if index == 0:
+            self.max_rel_error = max(self.max_rel_error, verdict.max_rel_error)
+
+    def _block(
+        self, plan: Plan, pool: Pool, trips: list[int], pairs: int, deadline: float
+    ) -> tuple[FloatArray, FloatArray, int]:
+        samples = [(Sample * pairs)(), (Sample * pairs)()]
+        output_bytes = sum(each.bytes for each in plan.buffer[: plan.buffers] if each.is_output)
+        judged, copies = self._choose(plan, trips[0], pairs, output_bytes)
+        timing = Timing(
+            plan=ctypes.pointer(plan),
+            sources=ctypes.cast(pool.sources, ctypes.POINTER(ctypes.c_void_p)),
+            entries=len(pool.entries),
+            pairs=pairs,
+            trips=(ctypes.c_uint32 * 2)(*trips),
+            seed=secrets.randbits(64),
+            deadline_ns=int(deadline * 1e9),
+            disagreement=0.03 if self._threads == 1 else 0.0,
+            judged=judged,
+            judged_count=len(judged),
+            pinned=self._pinned,
+            processors=self._processors,
+            processor_count=len(self._processors),
+        )
+        for index, session in enumerate(self._sides):
+            timing.overhead_ns[index] = self._overhead(session)
+            timing.samples[index] = samples[index]
+            session.limit()
+        if self._flush is not None:
+            timing.flush, timing.flush_bytes = self._flush.ctypes.data, self._flush.size
+        first, second = (ctypes.byref(session.side) for session in self._sides)
+        outcome = self._driver.kw_pairs(ctypes.byref(timing), first, second)
+        self.failed_side, self._pinned = timing.failed_side, timing.pinned
+        if outcome != FINE:
+            raise self._sides[timing.failed_side].failure(outcome)
+        self._judge_taken(pool, judged, copies)
+        done = timing.pairs
+        self.trips += done * trips[0] + timing.repeated
+        self.busy_s += sum(each.wall_ns for each in samples[0][:done]) * 1e-9
+        wall = np.array([[each.wall_ns for each in side[:done]] for side in samples], dtype=np.float64)
+        cpu = np.array([[each.cpu_ns for each in side[:done]] for side in samples], dtype=np.float64)
+        return wall, cpu, timing.repeated
+
+    def _choose(self, plan: Plan, trips: int, pairs: int, output_bytes: int) -> tuple[Any, list[NDArray[np.uint8]]]:
+        """Picks the calls that are judged: the first, the last, and some that nobody can foresee."""
+        chosen = {(0, 0, 0), (pairs - 1, trips - 1, plan.sets - 1)}
+        while len(chosen) < min(max(2, self._precision.judged_calls), pairs * trips * plan.sets):
+            chosen.add((secrets.randbelow(pairs), secrets.randbelow(trips), secrets.randbelow(plan.sets)))
+        judged = (Judged * len(chosen))()
+        copies = [np.empty(max(1, output_bytes), dtype=np.uint8) for _ in chosen]
+        for slot, (pair, trip, index), copy in zip(judged, sorted(chosen), copies, strict=True):
+            slot.pair, slot.trip, slot.set, slot.outputs = pair, trip, index, copy.ctypes.data
+        return judged, copies
+
+    def _judge_taken(self, pool: Pool, judged: Any, copies: list[NDArray[np.uint8]]) -> None:
+        for slot, copy in zip(judged, copies, strict=True):
+            if not slot.taken:
+                continue
+            inputs = pool.inputs(slot.entry, list(slot.scale))
+            expected, tolerance = expect(self._task, pool.workload, inputs)
+            outputs, at = {}, 0
+            for name, spec in self._task.outputs.items():
+                shape = spec.extent(pool.workload.axes)
+                size = int(np.prod(shape, dtype=np.int64)) * np.dtype(spec.dtype).itemsize
+                outputs[name] = copy[at : at + size].view(spec.dtype).reshape(shape)
+                at += size
+            self._judge(pool, outputs, expected, tolerance, 0)
+
+
+def _most_sets(plan: Plan) -> int:
+    return max(1, min(_MOST_SETS, _SETS_BYTES // plan.stride))
+
+
+def _sets(plan: Plan, call_s: float) -> int:
+    return max(1, min(_most_sets(plan), math.ceil(_TRIP_S / call_s)))

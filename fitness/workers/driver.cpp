@@ -1,0 +1,453 @@
+// The trusted half of a measurement: loaded into the parent, it prepares memory, gives the word, reads the clocks
+// and looks at what came back. It never executes anything that a candidate wrote.
+#include "driver.hpp"
+
+#include <dirent.h>
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+using namespace kernelwright;
+
+namespace {
+
+int64_t now_ns() {
+    timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * 1000000000ll + t.tv_nsec;
+}
+
+// CPU time of all threads of another process, as the system counts it; -1 when it is gone.
+int64_t cpu_ns_of(int32_t process) {
+    clockid_t clock;
+    timespec t;
+    if (clock_getcpuclockid(process, &clock) != 0 || clock_gettime(clock, &t) != 0) return -1;
+    return t.tv_sec * 1000000000ll + t.tv_nsec;
+}
+
+uint64_t mix(uint64_t x) {
+    x += 0x9e3779b97f4a7c15ull;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+    return x ^ (x >> 31);
+}
+
+constexpr uint64_t GUARD = 0x7fd5c3a97fd5c3a9ull;  // NaN as float and as double: what is read too far shows
+
+template <typename T>
+void scaled(void* to, const void* from, uint64_t bytes, T scale) {
+    T* __restrict__ y = static_cast<T*>(to);
+    const T* __restrict__ x = static_cast<const T*>(from);
+    for (uint64_t i = 0; i < bytes / sizeof(T); ++i) y[i] = x[i] * scale;
+}
+
+template <typename T, typename Bits>
+bool still_scaled(const void* at, const void* from, uint64_t bytes, T scale) {
+    const Bits* y = static_cast<const Bits*>(at);
+    const T* x = static_cast<const T*>(from);
+    Bits difference = 0;
+    for (uint64_t i = 0; i < bytes / sizeof(T); ++i) {
+        T value = x[i] * scale;
+        Bits bits;
+        memcpy(&bits, &value, sizeof bits);
+        difference |= bits ^ y[i];
+    }
+    return difference == 0;
+}
+
+void write_input(uint8_t* at, const Buffer& buffer, const void* source, float scale) {
+    if (buffer.element == FLOAT32 && scale != 1.0f) scaled<float>(at, source, buffer.bytes, scale);
+    else if (buffer.element == FLOAT64 && scale != 1.0f) scaled<double>(at, source, buffer.bytes, scale);
+    else if (buffer.bytes) memcpy(at, source, buffer.bytes);
+}
+
+bool is_input_intact(const uint8_t* at, const Buffer& buffer, const void* source, float scale) {
+    if (buffer.element == FLOAT32 && scale != 1.0f)
+        return still_scaled<float, uint32_t>(at, source, buffer.bytes, scale);
+    if (buffer.element == FLOAT64 && scale != 1.0f)
+        return still_scaled<double, uint64_t>(at, source, buffer.bytes, scale);
+    return buffer.bytes == 0 || memcmp(at, source, buffer.bytes) == 0;
+}
+
+// A NaN of this call's own, or a pattern for types without NaN.
+uint64_t poison_for(uint32_t element, uint64_t key) {
+    uint64_t random = mix(key ^ 0x706f69736f6eull);
+    if (element == FLOAT64) return 0x7ff8000000000000ull | (random >> 13) | 1u;
+    uint32_t half = static_cast<uint32_t>(random >> 32);
+    if (element == FLOAT32) half = 0x7fc00000u | (half >> 10) | 1u;
+    return (static_cast<uint64_t>(half) << 32) | half;
+}
+
+void spread(uint8_t* at, uint64_t bytes, uint64_t pattern) {
+    uint64_t i = 0;
+    for (; i + 8 <= bytes; i += 8) memcpy(at + i, &pattern, 8);
+    memcpy(at + i, &pattern, bytes - i);
+}
+
+bool holds(const uint8_t* at, uint64_t bytes, uint64_t pattern) {
+    uint64_t i = 0, difference = 0, word;
+    for (; i + 8 <= bytes; i += 8) {
+        memcpy(&word, at + i, 8);
+        difference |= word ^ pattern;
+    }
+    return difference == 0 && memcmp(at + i, &pattern, bytes - i) == 0;
+}
+
+// Calls `visit(at, bytes)` for every gap between the buffers of a set.
+template <typename Visit>
+void for_guards(const Plan& plan, uint8_t* set, Visit visit) {
+    uint64_t from = 0;
+    for (uint32_t i = 0; i < plan.buffers; ++i) {
+        visit(set + from, plan.buffer[i].offset - from);
+        from = plan.buffer[i].offset + plan.buffer[i].bytes;
+    }
+    visit(set + from, plan.stride - from);
+}
+
+// Looks for poison at a few secret places and at both ends.
+bool has_poison(const uint8_t* at, const Buffer& buffer, uint64_t key, uint64_t secret) {
+    const uint64_t size = buffer.element == FLOAT64 ? 8 : 4;
+    const uint64_t count = buffer.bytes / size;
+    if (buffer.element == RAW || count == 0) return false;
+    const uint64_t poison = poison_for(buffer.element, key);
+    for (uint64_t i = 0; i < 34; ++i) {
+        uint64_t where = i == 0 ? 0 : i == 1 ? count - 1 : mix(secret + i) % count;
+        if (memcmp(at + where * size, &poison, size) == 0) return true;
+    }
+    return false;
+}
+
+Outcome inspect_set(const Plan& plan, uint8_t* set, const void* const* sources, const float* scales, uint64_t key,
+                    bool with_inputs) {
+    bool intact = true;
+    for_guards(plan, set, [&](uint8_t* at, uint64_t bytes) { intact = intact && holds(at, bytes, GUARD); });
+    if (!intact) return TAMPERED;
+    for (uint32_t i = 0, input = 0; i < plan.buffers; ++i) {
+        const Buffer& buffer = plan.buffer[i];
+        if (buffer.is_output) continue;
+        if (with_inputs && !is_input_intact(set + buffer.offset, buffer, sources[input], scales[input])) return TAMPERED;
+        ++input;
+    }
+    for (uint32_t i = 0; i < plan.buffers; ++i)
+        if (plan.buffer[i].is_output && has_poison(set + plan.buffer[i].offset, plan.buffer[i], key + i, mix(key)))
+            return UNWRITTEN;
+    return FINE;
+}
+
+void fill_set(const Plan& plan, uint8_t* set, const void* const* sources, const float* scales, uint64_t key) {
+    for_guards(plan, set, [](uint8_t* at, uint64_t bytes) { spread(at, bytes, GUARD); });
+    for (uint32_t i = 0, input = 0; i < plan.buffers; ++i) {
+        const Buffer& buffer = plan.buffer[i];
+        uint8_t* at = set + buffer.offset;
+        if (buffer.is_output) spread(at, buffer.bytes, poison_for(buffer.element, key + i));
+        else write_input(at, buffer, sources[input], scales[input]), ++input;
+    }
+}
+
+void write_call(const Side& side, const Plan& plan, uint32_t call, uint32_t set) {
+    const uint32_t width = plan.buffers + plan.extents;
+    int64_t arguments[MAX_BUFFERS + MAX_ARGUMENTS];
+    const uint64_t start = side.base + plan.origin + plan.stride * set;
+    for (uint32_t i = 0; i < plan.buffers; ++i) arguments[i] = static_cast<int64_t>(start + plan.buffer[i].offset);
+    for (uint32_t i = 0; i < plan.extents; ++i) arguments[plan.buffers + i] = plan.extent[i];
+    memcpy(side.arena + 8ull * width * call, arguments, 8ull * width);
+}
+
+// Sends an order and waits for its answer. Messages that are waiting before the order was given were not asked for.
+Outcome exchange(Side& side, uint32_t kind, uint64_t count, uint64_t dirty, Sample& sample) {
+    Message message{};
+    if (recv(side.work, &message, sizeof message, MSG_DONTWAIT) > 0) return FORGED;
+    Message order{kind, ++side.sequence, count, dirty, {}};
+    const int64_t cpu_before = cpu_ns_of(side.process);
+    if (side.cpu_ns >= 0 && cpu_before >= 0) side.idle_ns += cpu_before - side.cpu_ns;
+    const int64_t start = now_ns();
+    if (send(side.work, &order, sizeof order, MSG_NOSIGNAL) < 0) return GONE;
+    ssize_t length;
+    do length = recv(side.work, &message, sizeof message, 0);
+    while (length < 0 && errno == EINTR);
+    sample.wall_ns = now_ns() - start;
+    side.cpu_ns = cpu_ns_of(side.process);
+    sample.cpu_ns = side.cpu_ns - cpu_before;
+    if (length < 0) return errno == EAGAIN || errno == EWOULDBLOCK ? TIMED_OUT : GONE;
+    if (length == 0) return GONE;
+    if (length != sizeof message || message.sequence != side.sequence) return FORGED;
+    side.float_state = message.value;
+    side.told = message.kind;
+    if (message.kind == DONE || message.kind == LOADED) return FINE;
+    memcpy(side.text, message.text, sizeof side.text);
+    side.text[sizeof side.text - 1] = 0;
+    return message.kind == NO_LOAD || message.kind == NO_MEMORY || message.kind == THROWN ? TOLD : FORGED;
+}
+
+void pin_all(int32_t process, int cpu) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(cpu, &set);
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/task", process);
+    DIR* folder = opendir(path);
+    if (!folder) return;
+    while (dirent* entry = readdir(folder))
+        if (int thread = atoi(entry->d_name)) sched_setaffinity(thread, sizeof set, &set);
+    closedir(folder);
+}
+
+// ---- timing -------------------------------------------------------------------------------------------
+
+struct Draw {
+    uint32_t entry;
+    uint64_t key;
+    float scale[MAX_BUFFERS];
+};
+
+// Inputs of a call: the same for both sides of a pair, never the same twice. Scaling by a secret factor just below
+// one keeps order, signs, zeros and ranges, and changes every float, so that no stored answer fits.
+Draw draw(const Timing& timing, uint64_t seed, uint32_t trip, uint32_t set) {
+    Draw d;
+    d.key = mix(mix(seed + trip) + set);
+    d.entry = static_cast<uint32_t>(mix(d.key) % timing.entries);
+    for (int i = 0; i < MAX_BUFFERS; ++i)
+        d.scale[i] = 1.0f - static_cast<float>((mix(d.key + 7 + static_cast<uint64_t>(i)) >> 40) + 1) * 0x1p-33f;
+    return d;
+}
+
+uint32_t inputs_of(const Plan& plan) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < plan.buffers; ++i) count += plan.buffer[i].is_output ? 0 : 1;
+    return count;
+}
+
+void take(const Plan& plan, const uint8_t* set, const Draw& d, Judged& judged) {
+    uint64_t at = 0;
+    for (uint32_t i = 0; i < plan.buffers; ++i) {
+        if (!plan.buffer[i].is_output) continue;
+        memcpy(judged.outputs + at, set + plan.buffer[i].offset, plan.buffer[i].bytes);
+        at += plan.buffer[i].bytes;
+    }
+    judged.entry = d.entry;
+    memcpy(judged.scale, d.scale, sizeof d.scale);
+    judged.taken = 1;
+}
+
+void flush_caches(const Timing& timing) {
+    for (uint64_t i = 0; i < timing.flush_bytes; i += 64) ++timing.flush[i];
+}
+
+bool is_disturbed(const Timing& timing, const Sample& sample) {
+    if (timing.disagreement <= 0) return false;
+    const double wall = static_cast<double>(sample.wall_ns), cpu = static_cast<double>(sample.cpu_ns);
+    return wall - cpu > timing.disagreement * wall + 15000.0;
+}
+
+// One round trip: fresh data in every set, the calls in a secret order, then a look at what came back.
+Outcome one_trip(Timing& timing, Side& side, uint64_t seed, uint32_t pair, uint32_t trip, bool judge, Sample& sample) {
+    const Plan& plan = *timing.plan;
+    const uint32_t inputs = inputs_of(plan);
+    uint8_t* start = side.arena + plan.origin;
+    const uint32_t turn = static_cast<uint32_t>(mix(seed ^ (trip + 1)) % plan.sets);
+    if (timing.flush) flush_caches(timing);
+    for (uint32_t set = 0; set < plan.sets; ++set) {
+        const Draw d = draw(timing, seed, trip, set);
+        fill_set(plan, start + plan.stride * set, timing.sources + d.entry * inputs, d.scale, d.key);
+        write_call(side, plan, (set + turn) % plan.sets, set);
+    }
+    if (timing.flush) flush_caches(timing);
+    Outcome outcome = exchange(side, CALL, plan.sets, 0, sample);
+    if (outcome != FINE) return outcome;
+    for (uint32_t i = 0; judge && i < timing.judged_count; ++i) {
+        Judged& judged = timing.judged[i];
+        if (judged.pair != pair || judged.trip != trip || judged.taken) continue;
+        const uint32_t set = (judged.set + plan.sets - turn) % plan.sets;
+        take(plan, start + plan.stride * set, draw(timing, seed, trip, set), judged);
+    }
+    const bool with_inputs = trip == 0;
+    for (uint32_t set = 0; set < plan.sets && outcome == FINE; ++set) {
+        const Draw d = draw(timing, seed, trip, set);
+        outcome = inspect_set(plan, start + plan.stride * set, timing.sources + d.entry * inputs, d.scale, d.key,
+                              with_inputs);
+    }
+    return outcome;
+}
+
+void move_on(Timing& timing, Side* const* sides) {
+    if (timing.pinned == UINT32_MAX || timing.processor_count < 2) return;
+    uint32_t at = 0;
+    while (at < timing.processor_count && timing.processors[at] != static_cast<int32_t>(timing.pinned)) ++at;
+    timing.pinned = static_cast<uint32_t>(timing.processors[(at + 1) % timing.processor_count]);
+    for (int i = 0; i < 2; ++i) pin_all(sides[i]->process, static_cast<int>(timing.pinned));
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(static_cast<int>(timing.pinned), &set);
+    sched_setaffinity(0, sizeof set, &set);
+}
+
+Outcome one_sample(Timing& timing, Side* const* sides, int which, uint64_t seed, uint32_t pair, uint32_t& in_a_row) {
+    Sample sum{0, 0};
+    for (uint32_t trip = 0; trip < timing.trips[which]; ++trip) {
+        Sample sample{0, 0};
+        for (int attempt = 0;; ++attempt) {
+            const uint64_t fresh = seed + static_cast<uint64_t>(attempt) * 0x51ull;
+            Outcome outcome = one_trip(timing, *sides[which], fresh, pair, trip, which == 0, sample);
+            if (outcome != FINE) return outcome;
+            if (!is_disturbed(timing, sample) || attempt == 2) break;
+            ++timing.repeated;
+            if (++in_a_row >= 3) move_on(timing, sides), in_a_row = 0;
+        }
+        sum.wall_ns += sample.wall_ns - static_cast<int64_t>(timing.overhead_ns[which]);
+        sum.cpu_ns += sample.cpu_ns;
+    }
+    timing.samples[which][pair] = sum;
+    return FINE;
+}
+
+}  // namespace
+
+extern "C" {
+
+// Waits for the first message on `fd`; the system says which process sent it. Returns its id, or 0.
+int32_t kw_greet(int32_t fd, int64_t timeout_us, Side* side) {
+    timeval limit{timeout_us / 1000000, timeout_us % 1000000};
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+    Message message{};
+    iovec part{&message, sizeof message};
+    alignas(cmsghdr) char room[CMSG_SPACE(sizeof(ucred))];
+    msghdr header{};
+    header.msg_iov = &part;
+    header.msg_iovlen = 1;
+    header.msg_control = room;
+    header.msg_controllen = sizeof room;
+    ssize_t length;
+    do length = recvmsg(fd, &header, 0);
+    while (length < 0 && errno == EINTR);
+    const int off = 0;
+    setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &off, sizeof off);
+    if (length != sizeof message) return 0;
+    side->told = message.kind;
+    side->base = message.value;
+    memcpy(side->text, message.text, sizeof side->text);
+    const cmsghdr* control = CMSG_FIRSTHDR(&header);
+    if (!control || control->cmsg_type != SCM_CREDENTIALS) return 0;
+    ucred credentials;
+    memcpy(&credentials, CMSG_DATA(control), sizeof credentials);
+    return credentials.pid;
+}
+
+void kw_limit(const Side* side, int64_t timeout_us) {
+    timeval limit{timeout_us / 1000000, timeout_us % 1000000};
+    setsockopt(side->work, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+}
+
+int32_t kw_exchange(Side* side, uint32_t kind, uint64_t count, uint64_t dirty, Sample* sample) {
+    return exchange(*side, kind, count, dirty, *sample);
+}
+
+void kw_fill(const Side* side, const Plan* plan, uint32_t set, const void* const* sources, const float* scales,
+             uint64_t key) {
+    fill_set(*plan, side->arena + plan->origin + plan->stride * set, sources, scales, key);
+}
+
+void kw_call(const Side* side, const Plan* plan, uint32_t call, uint32_t set) { write_call(*side, *plan, call, set); }
+
+int32_t kw_inspect(const Side* side, const Plan* plan, uint32_t set, const void* const* sources, const float* scales,
+                   uint64_t key) {
+    return inspect_set(*plan, side->arena + plan->origin + plan->stride * set, sources, scales, key, true);
+}
+
+// Median wall time in ns of a round trip without calls, or an outcome below zero.
+double kw_overhead(Side* side, uint32_t rounds) {
+    int64_t walls[64];
+    rounds = std::min<uint32_t>(std::max<uint32_t>(rounds, 1), 64);
+    for (uint32_t i = 0; i < rounds; ++i) {
+        Sample sample;
+        Outcome outcome = exchange(*side, CALL, 0, 0, sample);
+        if (outcome != FINE) return outcome;
+        walls[i] = sample.wall_ns;
+    }
+    std::nth_element(walls, walls + rounds / 2, walls + rounds);
+    return static_cast<double>(walls[rounds / 2]);
+}
+
+void kw_pin(int32_t process, int32_t cpu) { pin_all(process, cpu); }
+
+int64_t kw_cpu_ns(int32_t process) { return cpu_ns_of(process); }
+
+// Takes up to `timing->pairs` pairs of samples, AB, BA, ...
+int32_t kw_pairs(Timing* timing, Side* first, Side* second) {
+    Side* sides[2] = {first, second};
+    const uint32_t wanted = std::exchange(timing->pairs, 0);
+    cpu_set_t before, one;
+    sched_getaffinity(0, sizeof before, &before);
+    if (timing->pinned != UINT32_MAX) {
+        CPU_ZERO(&one);
+        CPU_SET(static_cast<int>(timing->pinned), &one);
+        sched_setaffinity(0, sizeof one, &one);
+    }
+    Outcome outcome = FINE;
+    uint32_t in_a_row = 0;
+    for (uint32_t pair = 0; pair < wanted && outcome == FINE; ++pair) {
+        if (pair > 0 && now_ns() > timing->deadline_ns) break;
+        timing->seed = mix(timing->seed);
+        const int lead = static_cast<int>((timing->seed >> 60) & 1u) ^ static_cast<int>(pair & 1u);
+        for (int turn = 0; turn < 2 && outcome == FINE; ++turn) {
+            const int which = lead ^ turn;
+            outcome = one_sample(*timing, sides, which, timing->seed, pair, in_a_row);
+            timing->failed_side = static_cast<uint32_t>(which);
+        }
+        if (outcome == FINE) timing->pairs = pair + 1;
+    }
+    sched_setaffinity(0, sizeof before, &before);
+    return outcome;
+}
+
+// ---- what the machine can do at most ------------------------------------------------------------------
+
+typedef float Vector __attribute__((vector_size(64)));
+
+// Fused multiply-adds that depend on nothing but themselves, in as many chains as hide their latency.
+double kw_peak_flops(double seconds) {
+    Vector chain[12];
+    const Vector factor = Vector{} + 0.999999f, term = Vector{} + 1e-7f;
+    for (Vector& each : chain) each = Vector{} + 1.0f;
+    double best = 0;
+    const int64_t end = now_ns() + static_cast<int64_t>(seconds * 1e9);
+    do {
+        const int64_t start = now_ns();
+        for (int i = 0; i < 20000; ++i)
+            for (Vector& each : chain) each = each * factor + term;
+        asm volatile("" : : "r"(chain) : "memory");
+        best = std::max(best, 20000.0 * 12 * 16 * 2 / (static_cast<double>(now_ns() - start) * 1e-9));
+    } while (now_ns() < end);
+    return best;
+}
+
+// Bytes read and written per second when `bytes` of memory are copied within themselves, again and again.
+double kw_peak_bytes(uint64_t bytes, double seconds) {
+    const uint64_t half = bytes / 2 / 64 * 64;
+    uint8_t* memory = static_cast<uint8_t*>(aligned_alloc(64, 2 * half));
+    if (!memory) return 0;
+    memset(memory, 1, 2 * half);
+    double best = 0;
+    const int64_t end = now_ns() + static_cast<int64_t>(seconds * 1e9);
+    do {
+        const int64_t start = now_ns();
+        uint64_t copied = 0;
+        for (; copied < (1u << 22); copied += half) {
+            memcpy(memory + half, memory, half);
+            asm volatile("" : : "r"(memory) : "memory");
+        }
+        best = std::max(best, 2.0 * static_cast<double>(copied) / (static_cast<double>(now_ns() - start) * 1e-9));
+    } while (now_ns() < end);
+    free(memory);
+    return best;
+}
+
+}  // extern "C"

@@ -1,0 +1,98 @@
+// Structures that the parent fills in from Python (`fitness/native.py` mirrors them field by field).
+#pragma once
+#include <time.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "protocol.hpp"
+
+namespace kernelwright {
+
+constexpr int MAX_BUFFERS = 12;
+
+enum Element : uint32_t { RAW = 0, FLOAT32 = 1, FLOAT64 = 2 };
+
+// What `round` and `pairs` return. Negative: it is over with this runner.
+enum Outcome : int32_t {
+    FINE = 0,
+    GONE = -1,      // the runner ended
+    TIMED_OUT = -2,
+    FORGED = -3,    // a message that no honest runner sends
+    TAMPERED = -4,  // inputs changed or a guard zone overwritten
+    UNWRITTEN = -5, // an output still holds its poison
+    TOLD = -6,      // the runner reports NO_LOAD, NO_MEMORY or THROWN; see `Side::told`
+};
+
+struct Buffer {
+    uint64_t offset;  // from the start of its set
+    uint64_t bytes;
+    uint32_t is_output;
+    uint32_t element;
+};
+
+// How the sets of one workload lie in the arena. What is in no buffer is guard zone.
+struct Plan {
+    uint64_t origin;
+    uint64_t stride;
+    uint32_t sets;
+    uint32_t buffers;
+    uint32_t extents;
+    uint32_t reserved;
+    Buffer buffer[MAX_BUFFERS];
+    int64_t extent[MAX_ARGUMENTS];
+};
+
+// One runner, seen from outside.
+struct Side {
+    int32_t work;       // socket
+    int32_t process;    // host process id, from the credentials that the system attaches
+    uint8_t* arena;     // the parent's own mapping
+    uint64_t base;      // address of the arena in the runner
+    uint32_t sequence;
+    uint32_t told;
+    int64_t cpu_ns;     // CPU time of the runner when it last reported; -1 before
+    int64_t idle_ns;    // CPU time that it used when it had nothing to do
+    uint64_t float_state;
+    char text[232];
+};
+
+struct Sample {
+    int64_t wall_ns;
+    int64_t cpu_ns;
+};
+
+// A call whose outputs are copied out for the judge.
+struct Judged {
+    uint32_t pair, trip, set;  // in: which one; `set` in the order of calling
+    uint32_t entry;            // out: which inputs it had
+    float scale[MAX_BUFFERS];  // out: each multiplied by this
+    uint8_t* outputs;          // in: room for all outputs of a set
+    uint32_t taken;            // out
+    uint32_t reserved;
+};
+
+struct Timing {
+    const Plan* plan;
+    const void* const* sources;  // entry-major: pointers to the inputs of every pool entry
+    uint32_t entries;
+    uint32_t pairs;         // in: how many; out: how many were done
+    uint32_t trips[2];      // round trips a sample, by side
+    double overhead_ns[2];  // of an empty round trip, by side
+    uint64_t seed;          // secret; advanced
+    int64_t deadline_ns;    // CLOCK_MONOTONIC; no new pair after it
+    double disagreement;    // wall and CPU time may differ by this fraction; 0 with several threads
+    uint8_t* flush;         // cold regime: a buffer larger than the last-level cache; else null
+    uint64_t flush_bytes;
+    uint32_t repeated;      // out: trips taken again because something else ran
+    uint32_t failed_side;   // out
+    Sample* samples[2];     // out: `pairs` each, summed over trips, overhead taken off
+    Judged* judged;         // of side 0
+    uint32_t judged_count;
+    uint32_t pinned;        // in/out: the processor that both runners and the driver share; UINT32_MAX for none
+    const int32_t* processors;
+    uint32_t processor_count;
+    uint32_t reserved;
+};
+
+}  // namespace kernelwright

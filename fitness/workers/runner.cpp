@@ -1,0 +1,261 @@
+// The program inside the sandbox. Nothing here decides anything: it is in the same process as the candidate.
+//
+//   runner key=value... [-- command...]
+//
+// It starts as the init process of the sandbox, forks, and reaps. The child limits itself and then either becomes
+// `command` (a compiler) or loads `object` and calls `symbol` whenever the driver asks. When the child ends, for
+// whatever reason, init reports its wait status and kills everything that is left; when the driver hangs up, too.
+#include <dlfcn.h>
+#include <malloc.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <sys/mman.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include <exception>
+#include <new>
+
+#include "confine.hpp"
+#include "protocol.hpp"
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
+
+using namespace kernelwright;
+
+static const char* option(char** argv, const char* key, const char* missing) {
+    size_t length = strlen(key);
+    for (char** each = argv + 1; *each && strcmp(*each, "--") != 0; ++each)
+        if (strncmp(*each, key, length) == 0 && (*each)[length] == '=') return *each + length + 1;
+    return missing;
+}
+
+static long number(char** argv, const char* key, long missing) {
+    const char* text = option(argv, key, nullptr);
+    return text ? strtol(text, nullptr, 10) : missing;
+}
+
+static std::vector<const char*> all(char** argv, const char* key) {
+    std::vector<const char*> found;
+    size_t length = strlen(key);
+    for (char** each = argv + 1; *each && strcmp(*each, "--") != 0; ++each)
+        if (strncmp(*each, key, length) == 0 && (*each)[length] == '=') found.push_back(*each + length + 1);
+    return found;
+}
+
+static void say(int fd, uint32_t kind, uint32_t sequence, uint64_t value, uint64_t extra = 0, const char* text = "") {
+    Message message{kind, sequence, value, extra, {}};
+    strncpy(message.text, text, sizeof message.text - 1);
+    send(fd, &message, sizeof message, MSG_NOSIGNAL);
+}
+
+// ---- calling ------------------------------------------------------------------------------------------
+
+// All arguments are pointers or longs, which travel alike on every 64-bit ABI of interest.
+template <int... I>
+struct List {};
+template <int N, int... I>
+struct Count : Count<N - 1, N - 1, I...> {};
+template <int... I>
+struct Count<0, I...> {
+    using type = List<I...>;
+};
+template <int>
+using Long = long;
+
+template <int... I>
+static void apply(void* function, const long* a, List<I...>) {
+    reinterpret_cast<void (*)(Long<I>...)>(function)(a[I]...);
+}
+template <int N>
+static void invoke(void* function, const long* arguments) {
+    apply(function, arguments, typename Count<N>::type{});
+}
+using Invoke = void (*)(void*, const long*);
+static const Invoke invokers[MAX_ARGUMENTS + 1] = {
+    invoke<0>, invoke<1>, invoke<2>,  invoke<3>,  invoke<4>,  invoke<5>,  invoke<6>,  invoke<7>, invoke<8>,
+    invoke<9>, invoke<10>, invoke<11>, invoke<12>, invoke<13>, invoke<14>, invoke<15>, invoke<16>,
+};
+
+// What an uninitialised local variable finds; differs from one round to the next.
+__attribute__((noinline)) static void dirty_stack(uint8_t byte) {
+    volatile uint8_t waste[1 << 16];
+    for (size_t i = 0; i < sizeof waste; ++i) waste[i] = byte;
+}
+
+static void reset_float_state() {
+#if defined(__x86_64__)
+    _mm_setcsr(0x1f80);
+#endif
+}
+
+static uint64_t float_state() {
+#if defined(__x86_64__)
+    return _mm_getcsr();
+#else
+    return 0;
+#endif
+}
+
+static uint32_t call_all(void* function, Invoke call, const long* table, int width, const Message& order) {
+    try {
+        for (uint64_t i = 0; i < order.value; ++i) {
+            if (order.extra) dirty_stack(static_cast<uint8_t>(order.extra));
+            call(function, table + i * static_cast<uint64_t>(width));
+        }
+    } catch (const std::bad_alloc&) {
+        return NO_MEMORY;
+    } catch (...) {
+        return THROWN;
+    }
+    return DONE;
+}
+
+[[noreturn]] static void serve(char** argv, int work, char* arena) {
+    const int width = static_cast<int>(number(argv, "arguments", 0));
+    void* function = nullptr;
+    Message order;
+    while (recv(work, &order, sizeof order, 0) == static_cast<ssize_t>(sizeof order)) {
+        if (order.kind == LOAD) {
+            void* library = dlopen(option(argv, "object", ""), RTLD_NOW | RTLD_LOCAL);
+            function = library ? dlsym(library, option(argv, "symbol", "kernel")) : nullptr;
+            if (function && width <= MAX_ARGUMENTS) say(work, LOADED, order.sequence, 0);
+            else say(work, NO_LOAD, order.sequence, 0, 0, library ? "entry point not found" : dlerror());
+            continue;
+        }
+        if (!function) break;
+        reset_float_state();
+#if defined(__GLIBC__)
+        if (order.extra) mallopt(M_PERTURB, static_cast<int>(order.extra));
+#endif
+        uint32_t kind = call_all(function, invokers[width], reinterpret_cast<long*>(arena), width, order);
+        say(work, kind, order.sequence, float_state());
+    }
+    _exit(0);
+}
+
+// ---- the child ----------------------------------------------------------------------------------------
+
+static void apply_limits(char** argv) {
+    limit(RLIMIT_CORE, 0);
+    limit(RLIMIT_CPU, static_cast<uint64_t>(number(argv, "cpu_s", 60)));
+    limit(RLIMIT_FSIZE, static_cast<uint64_t>(number(argv, "file_bytes", 65536)));
+    limit(RLIMIT_NOFILE, static_cast<uint64_t>(number(argv, "descriptors", 64)));
+    limit(RLIMIT_NPROC, static_cast<uint64_t>(number(argv, "processes", 512)));
+    if (long bytes = number(argv, "memory_bytes", 0)) limit(RLIMIT_AS, static_cast<uint64_t>(bytes));
+}
+
+static char** command(char** argv) {
+    for (char** each = argv + 1; *each; ++each)
+        if (strcmp(*each, "--") == 0) return each + 1;
+    return nullptr;
+}
+
+[[noreturn]] static void fail(int work, const char* what) {
+    say(work, NO_LOAD, 0, static_cast<uint64_t>(errno), 1, what);
+    _exit(121);
+}
+
+[[noreturn]] static void child(char** argv, int work) {
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, nullptr);
+    signal(SIGPIPE, SIG_DFL);
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    char** program = command(argv);
+    const int arena_fd = static_cast<int>(number(argv, "arena_fd", -1));
+    const long arena_bytes = number(argv, "arena_bytes", 0);
+    if (long cpu = number(argv, "pin", -1); cpu >= 0 && !pin(static_cast<int>(cpu))) fail(work, "pin");
+    char* arena = nullptr;
+    if (arena_bytes > 0) {
+        void* at = mmap(nullptr, static_cast<size_t>(arena_bytes), PROT_READ | PROT_WRITE, MAP_SHARED, arena_fd, 0);
+        if (at == MAP_FAILED) fail(work, "mmap");
+        arena = static_cast<char*>(at);
+    }
+    apply_limits(argv);
+    close_descriptors({work});
+    if (number(argv, "landlock", 0) && !restrict_files(all(argv, "read"), all(argv, "write"))) fail(work, "landlock");
+    const bool filter = number(argv, "seccomp", 1) != 0;
+    if (program) {
+        fcntl(work, F_SETFD, FD_CLOEXEC);
+        if (filter && !confine_build()) fail(work, "seccomp");
+        execvp(program[0], program);
+        fail(work, program[0]);
+    }
+    signal(SIGXFSZ, SIG_IGN);  // a flood of output is dropped, not punished
+    if (filter && !confine_kernel()) fail(work, "seccomp");
+    say(work, READY, 0, reinterpret_cast<uint64_t>(arena));
+    serve(argv, work, arena);
+}
+
+// ---- init ---------------------------------------------------------------------------------------------
+
+// Kills every process that has become ours; orphans of killed ones become ours next. Ends when none is left.
+static void kill_descendants() {
+    for (;;) {
+        DIR* folder = opendir("/proc");
+        if (folder) {
+            while (dirent* entry = readdir(folder)) {
+                char path[64], text[256];
+                int pid = atoi(entry->d_name), parent = 0;
+                if (pid <= 0) continue;
+                snprintf(path, sizeof path, "/proc/%d/stat", pid);
+                int fd = open(path, O_RDONLY | O_CLOEXEC);
+                if (fd < 0) continue;
+                ssize_t length = read(fd, text, sizeof text - 1);
+                close(fd);
+                text[length > 0 ? length : 0] = 0;
+                const char* after = strrchr(text, ')');
+                if (after && sscanf(after + 1, " %*c %d", &parent) == 1 && parent == getpid()) kill(pid, SIGKILL);
+            }
+            closedir(folder);
+        }
+        pid_t gone;
+        while ((gone = waitpid(-1, nullptr, WNOHANG)) > 0) {
+        }
+        if (gone < 0 && errno == ECHILD) return;
+        usleep(500);
+    }
+}
+
+int main(int, char** argv) {
+    const int init = static_cast<int>(number(argv, "init_fd", 3));
+    const int work = static_cast<int>(number(argv, "work_fd", 4));
+    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+    prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+    if (getpid() != 1) prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0);
+    sigset_t watched;
+    sigemptyset(&watched);
+    sigaddset(&watched, SIGCHLD);
+    sigaddset(&watched, SIGTERM);
+    sigaddset(&watched, SIGINT);
+    sigprocmask(SIG_BLOCK, &watched, nullptr);
+    const int signals = signalfd(-1, &watched, SFD_CLOEXEC);
+    say(init, HELLO, 0, 0);
+    const pid_t pid = fork();
+    if (pid == 0) child(argv, work);
+    close_descriptors({init, signals});
+    int status = 0;
+    rusage used{};
+    for (bool running = pid > 0; running;) {
+        pollfd polled[2] = {{init, POLLIN, 0}, {signals, POLLIN, 0}};
+        poll(polled, 2, -1);
+        if (polled[0].revents) break;  // the driver hung up, or wants us gone
+        signalfd_siginfo info;
+        if (read(signals, &info, sizeof info) == sizeof info && info.ssi_signo != SIGCHLD) break;
+        pid_t gone;
+        while ((gone = wait4(-1, &status, WNOHANG, &used)) > 0 && gone != pid) {
+        }
+        if (gone == pid) {
+            uint64_t cpu_us = static_cast<uint64_t>(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000000u +
+                              static_cast<uint64_t>(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
+            if (getpid() != 1) kill_descendants();
+            say(init, ENDED, 0, static_cast<uint64_t>(status), cpu_us);
+            running = false;
+        }
+    }
+    if (getpid() != 1) kill_descendants();
+    return 0;  // as process 1 of its namespace, its end is everybody's
+}
