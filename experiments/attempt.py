@@ -15,7 +15,7 @@ from rich.table import Table
 from evolve import Budget, Engine, Generation
 from llm import LLMError
 
-from .build import build_engine
+from .build import build_engine, build_problem, problem_facts
 from .environment import keep_environment
 from .progress import Progress
 from .records import write_whole
@@ -48,9 +48,10 @@ def attempt(config: DictConfig, choices: Mapping[str, str], run_dir: Path, conso
     progress = Progress(console, title, Budget(**config.budget), config.generations)
     try:
         with ExitStack() as stack:
-            engine = build_engine(config, stack, run_dir, watch=progress.watch)
+            problem = build_problem(config)
+            engine = build_engine(config, problem, stack, run_dir, watch=progress.watch)
             _keep_configuration(config, run_dir)
-            keep_environment(problem_facts(config), choices, run_dir)
+            keep_environment(problem_facts(problem), choices, run_dir)
             latest = _search(engine, config.generations, progress)
     except LLMError:
         if (run_dir / "generations.jsonl").exists():

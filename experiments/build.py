@@ -57,8 +57,24 @@ def build_problem(config: DictConfig) -> Problem:
     return Problem(task, target, language, _named("evaluator", lambda: Evaluator(task, target, language, **settings)))
 
 
+def problem_facts(problem: Problem) -> dict[str, Any]:
+    """Returns what ``environment.json`` says about hardware, compiler and isolation.
+
+    Raises:
+        ToolchainError: The compiler is missing.
+    """
+    sandbox = problem.evaluator.sandbox
+    missing = f", without {' and '.join(sandbox.missing)}" if sandbox.missing else ""
+    return {
+        "target": dict(problem.target.describe()),
+        "compiler": problem.language.fingerprint(problem.target),
+        "isolation": sandbox.mechanism + missing,
+    }
+
+
 def build_engine(
     config: DictConfig,
+    problem: Problem,
     stack: ExitStack,
     run_dir: Path,
     *,
@@ -69,6 +85,7 @@ def build_engine(
 
     Args:
         config: Checked by `settings.check_settings`.
+        problem: Built from the same configuration.
         stack: Enters what has to be put away: journal, executor, model server.
         run_dir: Where derived files are written.
         watch: Wraps the evaluator's door, to show what passes through it.
@@ -78,7 +95,6 @@ def build_engine(
         ConfigError: A constructor refuses its arguments.
         JournalError: The journal cannot be used.
     """
-    problem = build_problem(config)
     strict = recorded is not None
     journal = Journal(journal_of(recorded or run_dir), configuration=journal_configuration(config), strict=strict)
     stack.enter_context(journal)

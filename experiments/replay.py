@@ -21,7 +21,7 @@ from omegaconf.errors import OmegaConfBaseException
 from yaml import YAMLError
 
 from . import faults
-from .build import build_engine
+from .build import build_engine, build_problem
 from .environment import TRAJECTORY, versions
 from .faults import RunError
 from .names import check_import_names
@@ -45,7 +45,7 @@ def replay(run_dir: Path) -> int:
     """
     config = stored_config(run_dir)
     with tempfile.TemporaryDirectory(prefix="kernelwright-replay-") as scratch, ExitStack() as stack:
-        engine = build_engine(config, stack, Path(scratch), recorded=run_dir)
+        engine = build_engine(config, build_problem(config), stack, Path(scratch), recorded=run_dir)
         for _ in engine.run(generations=config.generations):
             pass
         return compare(run_dir / "generations.jsonl", Path(scratch) / "generations.jsonl")
