@@ -13,7 +13,13 @@
 Whatever is random takes a generator. A failure is NaN, never a number that stands for one.
 """
 
-from .bootstrap import improvement_interval, interval, mean_difference_interval, stratified_bootstrap
+from .bootstrap import (
+    improvement_interval,
+    interval,
+    mean_difference_interval,
+    resample_counts,
+    stratified_bootstrap,
+)
 from .censoring import evaluations_to_target, expected_running_time, kaplan_meier, median_to_target
 from .credit import STAGES, gains, operator_credit, stages
 from .curves import area_under_curve, best_so_far, step_at
@@ -51,6 +57,7 @@ __all__ = [
     "stratified_bootstrap",
     "mean_difference_interval",
     "improvement_interval",
+    "resample_counts",
     "interval",
     "a12",
     "magnitude",

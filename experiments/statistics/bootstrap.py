@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from .curves import Floats
 
@@ -81,9 +81,7 @@ def interval(values: Floats) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def _counts(
-    x: ArrayLike, y: ArrayLike, rng: np.random.Generator, *, paired: bool
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _counts(x: ArrayLike, y: ArrayLike, rng: np.random.Generator, *, paired: bool) -> tuple[Floats, Floats]:
     """Draws how often each run is in each replicate: shapes ``(replicates, n)`` and ``(replicates, m)``.
 
     Raises:
@@ -92,5 +90,11 @@ def _counts(
     n, m = np.size(x), np.size(y)
     if paired and n != m:
         raise ValueError(f"paired arms need the same seeds: {n} and {m} runs")
-    first = rng.multinomial(n, np.full(n, 1.0 / n), size=REPLICATES).astype(float)
-    return first, first if paired else rng.multinomial(m, np.full(m, 1.0 / m), size=REPLICATES).astype(float)
+    first = resample_counts(n, rng)
+    return first, first if paired else resample_counts(m, rng)
+
+
+def resample_counts(size: int, rng: np.random.Generator) -> Floats:
+    """Draws how often each of ``size`` values is in each replicate: shape ``(REPLICATES, size)``."""
+    drawn = rng.integers(size, size=(REPLICATES, size)) + size * np.arange(REPLICATES)[:, None]
+    return np.bincount(drawn.ravel(), minlength=REPLICATES * size).reshape(REPLICATES, size).astype(float)
