@@ -1,12 +1,14 @@
 """From a prompt to an answer: requests, completions and the servers that give them.
 
-`Client` is the seam: one method, `complete`. `ServerClient` asks any OpenAI-compatible server;
-`ScriptedClient` is the double for tests. `Request` and `Completion` are what passes through;
-`errors` has the tree of what can go wrong.
+`Client` is the seam: one method, `complete`. `ServerClient` asks any OpenAI-compatible server,
+`VLLMServer` starts one of its own, `Ensemble` chooses among several; `ScriptedClient` is the double
+for tests. `Request` and `Completion` are what passes through; `errors` has the tree of what can go
+wrong. `Turns` and `check_gpus` keep model and timing apart.
 """
 
 from typing import TYPE_CHECKING, Any
 
+from .ensemble import Arm, Ensemble, Placed
 from .errors import (
     LLMError,
     RequestError,
@@ -19,9 +21,11 @@ from .errors import (
 )
 from .request import Client, Completion, Message, Request, Section
 from .scripted import ScriptedClient
+from .turns import TakingTurns, Turns
 
 if TYPE_CHECKING:
     from .client import ServerClient
+    from .server import VLLMServer, check_gpus
 
 __all__ = [
     "Client",
@@ -30,7 +34,14 @@ __all__ = [
     "Request",
     "Section",
     "ServerClient",
+    "VLLMServer",
+    "Ensemble",
+    "Arm",
+    "Placed",
     "ScriptedClient",
+    "Turns",
+    "TakingTurns",
+    "check_gpus",
     "LLMError",
     "RequestError",
     "RequestRejected",
@@ -41,11 +52,13 @@ __all__ = [
     "ServerUnreachable",
 ]
 
+_LATE = {"ServerClient": "client", "VLLMServer": "server", "check_gpus": "server"}
+
 
 def __getattr__(name: str) -> Any:
     """Loads what needs ``openai`` when it is first asked for: half a second that a run without a model saves."""
-    if name == "ServerClient":
-        from .client import ServerClient
+    if name not in _LATE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
 
-        return ServerClient
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f".{_LATE[name]}", __name__), name)

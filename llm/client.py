@@ -5,19 +5,22 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from email.utils import parsedate_to_datetime
-from typing import Any, Self
+from functools import partial
+from typing import Any, Self, TypeVar
 
 import openai
 
 from .answer import NotAnAnswerError, one_line, read_answer, read_choices
 from .context import Fitted, estimate_tokens, fit
-from .deadline import Deadline, http_client
+from .deadline import Deadline, DeadlinePassedError, http_client
 from .errors import RequestRejected, RequestTimeout, ServerMismatch, ServerUnreachable
 from .facts import Facts, ask_facts, count_tokens, running_requests
+from .refusal import cause_of, is_context_error, is_read_timeout, retry_after_s, told
 from .request import Completion, Message, Request
+
+Result = TypeVar("Result")
 
 LONGEST_PAUSE_S = 120.0
 """What a ``Retry-After`` is believed up to."""
@@ -56,9 +59,13 @@ class ServerClient:
         backoff_s: Pause after the first failed try; doubles with every further one.
         context_tokens: Of prompt and answer together; asked of the server when None.
         extra: Further fields of every body, e.g. ``{"top_k": 20}``; a request's own win.
+        gpus: Of this machine that the server uses, as far as it is known; for `check_gpus`.
+        turns: Whether requests and evaluations take turns.
 
     Attributes:
         base_url: As given.
+        gpus: As given.
+        turns: As given.
 
     Raises:
         ServerMismatch: The environment variable of the key is not set.
@@ -75,6 +82,8 @@ class ServerClient:
         backoff_s: float = 1.0,
         context_tokens: int | None = None,
         extra: Mapping[str, Any] | None = None,
+        gpus: Sequence[int] = (),
+        turns: bool = False,
     ) -> None:
         if not base_url.startswith(("http://", "https://")):
             raise ValueError(f"llm.base_url must start with http:// or https://, is {base_url!r}")
@@ -83,6 +92,8 @@ class ServerClient:
         if api_key_env and not os.environ.get(api_key_env):
             raise ServerMismatch(f"the environment variable {api_key_env} (llm.api_key_env) is not set; export the key")
         self.base_url = base_url.rstrip("/")
+        self.gpus = tuple(gpus)
+        self.turns = turns
         self._model = model
         self._key = os.environ[api_key_env] if api_key_env else "none"
         self._timeout_s = timeout_s
@@ -110,6 +121,11 @@ class ServerClient:
 
     def __exit__(self, *exc: object) -> None:
         self.close()
+
+    def authenticate(self, key: str) -> None:
+        """Sets the key of a server that was started with one of its own."""
+        self._key = key
+        self._api.api_key = key
 
     def close(self) -> None:
         """Closes the connections; answers that are waited for fail."""
@@ -153,8 +169,8 @@ class ServerClient:
                 with self._deadline.within(self._timeout_s):
                     try:
                         self._facts = ask_facts(self._api, self._model)
-                    except openai.APIConnectionError as error:
-                        raise _TryAgainError(_cause(error)) from error
+                    except (openai.APIConnectionError, DeadlinePassedError) as error:
+                        raise _TryAgainError(cause_of(error)) from error
             return self._facts
 
     def _count(self, messages: Sequence[Message], model: str, facts: Facts) -> int:
@@ -174,7 +190,7 @@ class ServerClient:
         """Asks again, with another seed, when the model stops without having said anything."""
         for turn in range(EMPTY_ATTEMPTS):
             body = self._body(replace(request, seed=request.seed + turn), fitted)
-            completion = self._with_retries(lambda body=body: self._post(request, body), request, retries)
+            completion = self._with_retries(partial(self._post, request, body), request, retries)
             if completion.text.strip() or completion.finish_reason != "stop":
                 break
             retries.append("empty answer")
@@ -201,25 +217,25 @@ class ServerClient:
                 choices = read_choices(answer)
             except openai.APIStatusError as error:
                 raise self._status_error(error, request) from error
-            except openai.APIConnectionError as error:
-                if self._deadline.passed or _is_read_timeout(error):
+            except (openai.APIConnectionError, DeadlinePassedError) as error:
+                if self._deadline.passed or is_read_timeout(error):
                     message = f"no whole answer from {self.base_url} within {self._timeout_s:g} s (llm.timeout_s)"
                     raise RequestTimeout(message, request) from error
-                raise _TryAgainError(_cause(error)) from error
+                raise _TryAgainError(cause_of(error)) from error
             except (NotAnAnswerError, ValueError) as error:
                 raise _TryAgainError(f"the answer is no chat completion: {one_line(error)}") from error
         return replace(read_answer(answer, choices[0]), latency_s=time.monotonic() - start_s)
 
     def _status_error(self, error: openai.APIStatusError, request: Request) -> Exception:
-        told = self._scrubbed(one_line(_told(error)))
+        words = self._scrubbed(one_line(told(error)))
         status = error.status_code
         if status in _RETRIED or status >= 500:
-            return _TryAgainError(f"HTTP {status}: {told}", _retry_after_s(error))
+            return _TryAgainError(f"HTTP {status}: {words}", retry_after_s(error))
         if status in _WRONG_ADDRESS:
-            return ServerMismatch(f"{self.base_url} answers HTTP {status}: {told}; {self._hint(status, request)}")
-        if status in {400, 413} and _is_context_error(told, error):
-            return _TooLongError(told)
-        return RequestRejected(f"{self.base_url} refuses the request with HTTP {status}: {told}", request)
+            return ServerMismatch(f"{self.base_url} answers HTTP {status}: {words}; {self._hint(status, request)}")
+        if status in {400, 413} and is_context_error(words, error):
+            return _TooLongError(words)
+        return RequestRejected(f"{self.base_url} refuses the request with HTTP {status}: {words}", request)
 
     def _hint(self, status: int, request: Request) -> str:
         if status in {401, 403}:
@@ -233,7 +249,7 @@ class ServerClient:
     def _scrubbed(self, text: str) -> str:
         return text.replace(self._key, "***") if self._key != "none" else text
 
-    def _with_retries(self, attempt: Any, request: Request, retries: list[str]) -> Any:
+    def _with_retries(self, attempt: Callable[[], Result], request: Request, retries: list[str]) -> Result:
         """Calls ``attempt`` until it does not raise `_TryAgainError`, with exponential pauses."""
         for turn in range(self._attempts):
             try:
@@ -255,43 +271,3 @@ class ServerClient:
         # Spread by the request, so that threads that failed together do not come back together.
         spread = 0.5 + (request.seed % 1000) / 1000
         return min(self._backoff_s * 2.0**turn * spread, LONGEST_PAUSE_S)
-
-
-def _told(error: openai.APIStatusError) -> object:
-    """Returns what the server says in its error body, in whichever shape."""
-    body = error.body
-    if isinstance(body, dict):
-        inner = body.get("error", body)
-        told = inner.get("message") or inner.get("detail") if isinstance(inner, dict) else inner
-        return told or body.get("detail") or body
-    return body or error.message
-
-
-def _is_context_error(told: str, error: openai.APIStatusError) -> bool:
-    """Whether a 400 means that the prompt is too long; servers agree on no code, only on the words."""
-    text = told.lower()
-    return error.code == "context_length_exceeded" or "context" in text or "max_tokens" in text or "too long" in text
-
-
-def _is_read_timeout(error: openai.APIConnectionError) -> bool:
-    return isinstance(error, openai.APITimeoutError) and "Read" in type(error.__cause__).__name__
-
-
-def _cause(error: openai.APIConnectionError) -> str:
-    cause = error.__cause__
-    return one_line(f"{type(cause).__name__}: {cause}" if cause is not None else error)
-
-
-def _retry_after_s(error: openai.APIStatusError) -> float | None:
-    """Returns the pause that the server asks for, given in seconds or as a date."""
-    value = error.response.headers.get("retry-after")
-    if value is None:
-        return None
-    try:
-        return max(0.0, float(value))
-    except ValueError:
-        pass
-    try:
-        return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
-    except ValueError:
-        return None

@@ -119,7 +119,7 @@ def fit(request: Request, limit: int, count: Callable[[Sequence[Message]], int])
     for above, answer in ((1, request.max_tokens), (0, least)):
         while tokens + answer > limit:
             per_token = max(1.0, sum(len(message.content) for message in messages) / max(1, tokens))
-            if not draft.shorten(int((tokens + answer - limit) * per_token * 1.1) + 1, above):
+            if not draft.shorten(int((tokens + answer - limit) * per_token * 1.02) + 1, above):
                 break
             messages = draft.messages()
             tokens = count(messages)

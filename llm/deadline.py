@@ -48,7 +48,7 @@ class Deadline(threading.local):
             return timeout_s
         left_s = self.at_s - time.monotonic()
         if left_s <= 0:
-            raise DeadlinePassedError
+            raise DeadlinePassedError("no whole answer in time")
         return left_s if timeout_s is None else min(timeout_s, left_s)
 
 

@@ -27,7 +27,15 @@ class ServerError(LLMError):
 
 
 class ServerStartError(ServerError):
-    """The server that we start did not come up; the message names its log."""
+    """The server that we start did not come up; the message names its log.
+
+    Attributes:
+        tail: The log's last lines.
+    """
+
+    def __init__(self, message: str, tail: str = "") -> None:
+        super().__init__(message)
+        self.tail = tail
 
 
 class ServerUnreachable(ServerError):

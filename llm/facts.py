@@ -10,6 +10,7 @@ import openai
 
 from .answer import one_line
 from .context import estimate_tokens
+from .deadline import DeadlinePassedError
 from .request import Message
 
 
@@ -59,7 +60,7 @@ def ask_facts(api: openai.OpenAI, model: str) -> Facts:
     entries = listing.get("data") if isinstance(listing, dict) else None
     entries = [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
     names = tuple(str(entry["id"]) for entry in entries if "id" in entry)
-    chosen = next((entry for entry in entries if model in ("", entry.get("id"))), {})
+    chosen: dict[str, Any] = next((entry for entry in entries if model in ("", entry.get("id"))), {})
     length = chosen.get("max_model_len")
     version = _get(api, f"{root_of(api)}/version")
     is_vllm = isinstance(version, dict) and "version" in version
@@ -76,7 +77,7 @@ def count_tokens(api: openai.OpenAI, model: str, messages: Sequence[Message]) ->
     body = {"model": model, "messages": [{"role": each.role, "content": each.content} for each in messages]}
     try:
         answer: Any = api.post(f"{root_of(api)}/tokenize", body=body, cast_to=object)
-    except (openai.APIError, ValueError):
+    except (openai.APIError, DeadlinePassedError, ValueError):
         return estimate_tokens(messages)
     count = answer.get("count") if isinstance(answer, dict) else None
     return count if isinstance(count, int) else estimate_tokens(messages)
