@@ -9,8 +9,6 @@ from typing import Literal, Protocol
 
 import numpy as np
 
-from .errors import SearchError
-
 Credit = Literal["improvement", "rank", "diversity"]
 
 
@@ -32,8 +30,12 @@ class Gain:
 class Choice(Protocol):
     """Chooses operators. Its state is a function of what it was asked and told, so it comes back on resume."""
 
+    def allows(self, name: str) -> bool:
+        """Whether an operator may be chosen at all."""
+        ...
+
     def choose(self, eligible: Sequence[str], rng: np.random.Generator) -> str:
-        """Returns the name of the next operator, one of ``eligible``, which is not empty."""
+        """Returns the name of the next operator, one of ``eligible``, which is not empty and allowed."""
         ...
 
     def reward(self, name: str, gain: Gain) -> None:
@@ -59,20 +61,14 @@ class Weights:
         if self._weights and not sum(self._weights.values()):
             raise ValueError("the weights of the operators sum to 0: give at least one a positive weight")
 
-    def choose(self, eligible: Sequence[str], rng: np.random.Generator) -> str:
-        """Draws one.
+    def allows(self, name: str) -> bool:
+        """Whether the operator has a positive weight."""
+        return not self._weights or self._weights.get(name, 0.0) > 0
 
-        Raises:
-            SearchError: No eligible operator has a positive weight.
-        """
+    def choose(self, eligible: Sequence[str], rng: np.random.Generator) -> str:
+        """Draws one in proportion to the weights."""
         weights = [self._weights.get(name, 0.0) for name in eligible] if self._weights else [1.0] * len(eligible)
-        total = sum(weights)
-        if not total:
-            raise SearchError(
-                f"of the operators that fit the population ({', '.join(eligible)}) none has a positive weight: "
-                "give one a weight, or start from more seed kernels"
-            )
-        return _draw(eligible, weights, total, rng)
+        return _draw(eligible, weights, sum(weights), rng)
 
     def reward(self, name: str, gain: Gain) -> None:
         """Learns nothing."""
@@ -99,6 +95,10 @@ class _Bandit:
             raise ValueError(f"unknown credit {credit!r}; use improvement, rank or diversity")
         self._credit = credit
         self._arms: dict[str, _Arm] = {}
+
+    def allows(self, name: str) -> bool:
+        """Every operator may be tried."""
+        return True
 
     def _arm(self, name: str) -> _Arm:
         return self._arms.setdefault(name, _Arm())

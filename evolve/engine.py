@@ -225,7 +225,7 @@ class Engine:
     def _start(self, index: int) -> None:
         """Plans a slot and sends it on its way."""
         plan = self._policy.plan(index, self._operators, self._stream(index, "plan"))
-        wanted = self._operators[plan.operator].memory
+        wanted = self._operators[plan.operator].memory if plan.remembers else ()
         memory = self._books.lineage.memory(wanted, plan.parents, self.chronicle.hall_of_fame.items)
         self._flight.start(Slot(index, plan, replace(self._brief, memory=memory), self._committed))
         self._planned += 1

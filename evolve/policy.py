@@ -20,10 +20,12 @@ class Plan:
     Attributes:
         operator: Its key in the run's mapping of operators.
         parents: As many as the operator's arity.
+        remembers: Whether the operator may read `operators.Memory`; independent samples must not.
     """
 
     operator: str
     parents: tuple[Individual, ...]
+    remembers: bool = True
 
 
 class Policy(Protocol):
@@ -32,7 +34,9 @@ class Policy(Protocol):
     The engine asks for the plan of a slot exactly when ``ready(slot)`` slots have been committed:
     never earlier and never later, so that the trajectory depends on neither time nor the number of
     workers. A generational policy returns ``slot // lambda_ * lambda_``, a steady state with W
-    evaluations in flight ``max(0, slot - W + 1)``.
+    evaluations in flight ``max(0, slot - W + 1)``. ``ready`` never decreases and never exceeds its
+    slot. At the end of an evaluation budget alone a slot may be planned later: when what is in flight
+    has turned out to leave enough for it.
 
     Attributes:
         generation_size: Slots in one record of ``generations.jsonl``.

@@ -11,14 +11,17 @@ from deap import tools
 
 from operators import Operator
 
-from .choice import Choice, Gain, Weights
-from .errors import SearchError
-from .individual import Individual
-from .policy import Plan
-from .streams import deap_random
+from ..choice import Choice, Gain, Weights
+from ..errors import SearchError
+from ..individual import Individual
+from ..policy import Plan
+from ..streams import deap_random
 
 Selection = Callable[[list[Individual], int], list[Individual]]
 """DEAP's own signature."""
+
+Kind = Callable[[Mapping[str, Operator]], dict[str, Operator]]
+"""Picks the operators of one kind: `drafts`, `repairs` or `improvements`."""
 
 _RECENT = 64
 
@@ -73,10 +76,12 @@ class Breeder:
         Raises:
             SearchError: No operator fits.
         """
-        names = eligible(operators, len(pool), len(failures or ()))
+        names = [name for name in eligible(operators, len(pool), len(failures or ())) if self._choice.allows(name)]
         if not names:
-            needs = ", ".join(f"{name} needs {operator.arity}" for name, operator in operators.items())
-            raise SearchError(f"no operator fits {len(pool)} possible parents ({needs}): add a draft or a mutation")
+            raise SearchError(
+                f"no operator can work with {len(pool)} possible parents: of {', '.join(operators) or 'none'}, each "
+                "has weight 0, needs more parents or a failure; add a mutation or a draft with a positive weight"
+            )
         name = self._choice.choose(names, rng)
         operator = operators[name]
         parents: list[Individual] = []
@@ -87,6 +92,17 @@ class Breeder:
             with deap_random(rng):
                 parents += _distinct(select or self._select, pool, missing)
         return self.note(Plan(name, tuple(parents)))
+
+    def usable(
+        self, kinds: Sequence[Kind], operators: Mapping[str, Operator], num_parents: int, num_failures: int = 0
+    ) -> dict[str, Operator]:
+        """Returns the operators of the first kind of which any can be used; all operators when there is none."""
+        for kind in kinds:
+            names = eligible(kind(operators), num_parents, num_failures)
+            allowed = {name: operators[name] for name in names if self._choice.allows(name)}
+            if allowed:
+                return allowed
+        return dict(operators)
 
     def note(self, plan: Plan) -> Plan:
         """Takes note of a plan that was made elsewhere, so that its outcome is credited."""
@@ -110,6 +126,33 @@ class Breeder:
         to_beat = min((parent.cost for parent in parents if parent.fitness.valid), default=cost)
         improvement = (to_beat - cost) / abs(to_beat) if to_beat else 0.0
         return Gain(min(1.0, max(0.0, improvement)), rank, float(individual.twin_of is None))
+
+
+def drafts(operators: Mapping[str, Operator]) -> dict[str, Operator]:
+    """Returns the operators that need no parent."""
+    return {name: operator for name, operator in operators.items() if not operator.arity}
+
+
+def repairs(operators: Mapping[str, Operator]) -> dict[str, Operator]:
+    """Returns the operators that take a failure."""
+    return {name: operator for name, operator in operators.items() if operator.arity and operator.takes_failures}
+
+
+def improvements(operators: Mapping[str, Operator]) -> dict[str, Operator]:
+    """Returns the operators that start from what works."""
+    return {name: operator for name, operator in operators.items() if operator.arity and not operator.takes_failures}
+
+
+def in_order(individuals: list[Individual], k: int) -> list[Individual]:
+    """Selects the first ``k``; for pools that are sorted already."""
+    return individuals[:k]
+
+
+def check_sizes(**sizes: float) -> None:
+    """Raises ValueError for the first size below 1, by its name."""
+    for name, size in sizes.items():
+        if size < 1:
+            raise ValueError(f"{name} must be at least 1, is {size}")
 
 
 def is_failure(individual: Individual) -> bool:

@@ -9,11 +9,11 @@ from deap import tools
 
 from operators import Operator
 
-from .breeding import Breeder, Selection, is_failure
-from .choice import Choice
-from .individual import Individual
-from .policy import Plan
-from .streams import deap_random
+from ..choice import Choice
+from ..individual import Individual
+from ..policy import Plan
+from ..streams import deap_random
+from .breeding import Breeder, Selection, check_sizes, is_failure
 
 
 class MuPlusLambda:
@@ -94,8 +94,11 @@ class MuPlusLambda:
 
     @staticmethod
     def _distinct(first: Sequence[Individual], second: Sequence[Individual]) -> list[Individual]:
-        """Returns both without a kernel that is there already."""
-        return list({individual.digest: individual for individual in reversed([*first, *second])}.values())[::-1]
+        """Returns both, each kernel once: the older of two that are equal."""
+        distinct: dict[str, Individual] = {}
+        for individual in (*first, *second):
+            distinct.setdefault(individual.digest, individual)
+        return list(distinct.values())
 
 
 class MuCommaLambda(MuPlusLambda):
@@ -129,10 +132,3 @@ class MuCommaLambda(MuPlusLambda):
     ) -> list[Individual]:
         distinct = self._distinct([], offspring)
         return self._select(distinct, rng) if distinct else parents
-
-
-def check_sizes(**sizes: float) -> None:
-    """Raises ValueError for the first size below 1, by its name."""
-    for name, size in sizes.items():
-        if size < 1:
-            raise ValueError(f"{name} must be at least 1, is {size}")

@@ -1,0 +1,48 @@
+"""Searches: who breeds, with which operator, and who stays.
+
+Without a population: `RandomSampling`, `SequentialConditioned`. One line: `OnePlusOne`. Trees:
+`Greedy`, `UCT`. Populations: `MuPlusLambda`, `MuCommaLambda`, `SteadyState`, `NSGA2`,
+`WeightedParents`, `ClusterSoftmax`. Archives: `MapElites` with `Curiosity` or `Uniform` and the
+descriptors `MemoryLevel`, `ParallelLevel`, `AlgorithmLevel`, `Metric`. Around others: `Islands`,
+`Phases`. Selections beside DEAP's: `select_certified`, `select_by_rank`, `select_by_beta`.
+"""
+
+from .descriptors import AlgorithmLevel, MemoryLevel, Metric, ParallelLevel
+from .funsearch import ClusterSoftmax
+from .generational import MuCommaLambda, MuPlusLambda
+from .greedy import Greedy
+from .islands import Islands
+from .map_elites import Curiosity, MapElites, Uniform
+from .nsga2 import NSGA2
+from .phases import Phases
+from .sampling import RandomSampling, SequentialConditioned
+from .selection import select_by_beta, select_by_rank, select_certified
+from .shinka import WeightedParents
+from .steady_state import OnePlusOne, SteadyState
+from .tree import UCT
+
+__all__ = [
+    "RandomSampling",
+    "SequentialConditioned",
+    "OnePlusOne",
+    "Greedy",
+    "UCT",
+    "MuPlusLambda",
+    "MuCommaLambda",
+    "SteadyState",
+    "NSGA2",
+    "WeightedParents",
+    "ClusterSoftmax",
+    "MapElites",
+    "Curiosity",
+    "Uniform",
+    "MemoryLevel",
+    "ParallelLevel",
+    "AlgorithmLevel",
+    "Metric",
+    "Islands",
+    "Phases",
+    "select_certified",
+    "select_by_rank",
+    "select_by_beta",
+]
