@@ -1,0 +1,117 @@
+"""Mutation by random edits of the syntax tree, without a model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from fitness import Kernel, Language
+
+from .operator import Brief, Parent, Proposal
+from .syntax import Kind, Tree, applied, parse
+from .syntax.edits import KINDS, WEIGHTS
+
+_MAX_DRAWS = 40
+
+
+class SyntacticMutation:
+    """Applies one or a few random edits to its parent's syntax tree.
+
+    The kinds of edits are GEVO's on statements, operands, constants and operators (Liou 2020,
+    https://arxiv.org/abs/2004.08140), which know nothing of what the code means, and restructurings as a
+    performance engineer makes them, which keep the meaning as far as a tree can tell. An edit that changes nothing or
+    adds a syntax error is drawn again, since that costs no evaluation; nothing is compiled or run here.
+
+    Args:
+        weights: How often each kind is drawn, by name; kinds that are not named keep their default, 0 switches a kind
+            off. The names are the keys of `WEIGHTS`.
+        initial_edits: Edits of a parent that is a seed, i.e. has no ancestors (GEVO: 3).
+        more_edits: Probability of a further edit after each one.
+        max_source_bytes: Edits that make a source longer than this are drawn again.
+
+    Raises:
+        ValueError: A kind is unknown, a weight is negative, all weights are zero, or a number is out of its range.
+    """
+
+    name = "syntactic_mutation"
+    arity = 1
+    memory = frozenset({"ancestors"})
+    takes_failures = False
+
+    def __init__(
+        self,
+        weights: Mapping[str, float] | None = None,
+        initial_edits: int = 3,
+        more_edits: float = 0.3,
+        max_source_bytes: int = 16_000,
+    ) -> None:
+        unknown = sorted({*(weights or {})} - {*WEIGHTS})
+        if unknown:
+            raise ValueError(f"weights: {unknown[0]!r} is no kind of edit; known are {', '.join(WEIGHTS)}")
+        self.weights = {**WEIGHTS, **(weights or {})}
+        if min(self.weights.values()) < 0 or not any(self.weights.values()):
+            raise ValueError("weights: at least one must be positive and none negative")
+        if initial_edits < 1 or not 0 <= more_edits < 1 or max_source_bytes < 1:
+            raise ValueError("initial_edits must be at least 1, more_edits in [0, 1), max_source_bytes positive")
+        self.initial_edits = initial_edits
+        self.more_edits = more_edits
+        self.max_source_bytes = max_source_bytes
+
+    def propose(self, parents: Sequence[Parent], brief: Brief, rng: np.random.Generator) -> Proposal:
+        """Returns the parent with some edits, or a proposal without a kernel where none applies."""
+        parent = parents[0].kernel
+        grammar = grammar_of(brief.language)
+        source, notes = parent.source, list[str]()
+        seen = {source}
+        for _ in range(self._count(brief, rng)):
+            found = self._edited(source, grammar, seen, rng)
+            if found is None:
+                break
+            source, note = found
+            seen.add(source)
+            notes.append(note)
+        if not notes:
+            return Proposal(None, self.name, (parent.digest,), "no_edit", "no edit applies to this source")
+        kernel = Kernel(source, parent.language, parent.entry_point)
+        return Proposal(kernel, self.name, (parent.digest,), note="; ".join(notes))
+
+    def _count(self, brief: Brief, rng: np.random.Generator) -> int:
+        count = 1 if brief.memory.ancestors else self.initial_edits
+        while rng.random() < self.more_edits:
+            count += 1
+        return count
+
+    def _edited(self, source: str, grammar: str, seen: set[str], rng: np.random.Generator) -> tuple[str, str] | None:
+        """Returns ``source`` with one edit, and what it was; never a source that was ``seen``."""
+        kinds = {name: kind for name, kind in KINDS.get(grammar, {}).items() if self.weights[name]}
+        tree = parse(source, grammar)
+        for _ in range(_MAX_DRAWS):
+            if not kinds:
+                return None
+            name = _drawn(kinds, self.weights, rng)
+            found = _applied(kinds[name], tree, rng)
+            if found is None:
+                kinds.pop(name)
+                continue
+            new, note = found
+            if new is not None and new not in seen and len(new) <= max(self.max_source_bytes, len(source)):
+                return new, f"{name}: {note}"
+        return None
+
+
+def grammar_of(language: Language) -> str:
+    """Returns the grammar that reads a language's dialect: CUDA's and HIP's own where the language says C++."""
+    return "cuda" if language.name in {"cuda", "hip"} else language.grammar
+
+
+def _drawn(kinds: Mapping[str, Kind], weights: Mapping[str, float], rng: np.random.Generator) -> str:
+    names = list(kinds)
+    edges = np.cumsum([weights[name] for name in names])
+    return names[int(np.searchsorted(edges, rng.random() * edges[-1], side="right"))]
+
+
+def _applied(kind: Kind, tree: Tree, rng: np.random.Generator) -> tuple[str | None, str] | None:
+    """Returns the edited source (None where it is none) and a note; None when the kind finds nothing to do."""
+    edit = kind(tree, rng)
+    return None if edit is None else (applied(edit, tree), edit.note)

@@ -1,0 +1,262 @@
+"""What a piece of C-like code reads and writes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tree_sitter import Node
+
+from .dependence import Access, Effects
+from .names import Name, function_name, is_math, names
+from .polynomial import Polynomial, added, polynomial
+from .tree import Tree, per_tree, walk
+
+_JUMPS = frozenset({"break_statement", "continue_statement", "return_statement", "goto_statement", "throw_statement"})
+_OPAQUE = frozenset(
+    {"pointer_expression", "lambda_expression", "new_expression", "delete_expression", "gnu_asm_expression", "ERROR"}
+)
+_GROUPS = {b"+=": "+", b"-=": "+", b"*=": "*", b"|=": "|", b"&=": "&", b"^=": "^"}
+_EXTREMES = {"max": "max", "fmax": "max", "fmaxf": "max", "min": "min", "fmin": "min", "fminf": "min"}
+
+
+
+def effects(tree: Tree, *pieces: Node) -> Effects:
+    """Returns what pieces of code read and write."""
+    found = Effects()
+    for piece in pieces:
+        stack = [piece]
+        while stack:
+            node = stack.pop()
+            stack.extend(reversed(_visit(tree, node, found)))
+    return found
+
+
+@per_tree
+def definitions(tree: Tree) -> Mapping[bytes, Polynomial]:
+    """Returns the integer variables that are set once, where they are declared, to a polynomial of others."""
+    known: dict[bytes, Polynomial] = {}
+    for name in _constant_names(tree):
+        value = name.declarator.child_by_field_name("value")
+        found = polynomial(tree, value, known) if value is not None and name.kind == "int" else None
+        if found is not None:
+            known[name.text] = found
+    return known
+
+
+@per_tree
+def origins(tree: Tree) -> Mapping[bytes, tuple[bytes, Polynomial]]:
+    """Returns the local pointers that are set once, with the array they point into and the offset."""
+    known: dict[bytes, tuple[bytes, Polynomial]] = {}
+    for name in _constant_names(tree):
+        value = name.declarator.child_by_field_name("value")
+        found = _origin(tree, value, known) if value is not None and name.kind.endswith("*") else None
+        if found is not None:
+            known[name.text] = found
+    return known
+
+
+def folded(tree: Tree, node: Node) -> tuple[Node, str, Node] | None:
+    """Reads ``s += e``, ``s = s + e``, ``s = max(s, e)`` and the like.
+
+    Returns:
+        The variable or element, the operation as in `Access`, and ``e``; None for everything else.
+    """
+    left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+    operator = node.child_by_field_name("operator")
+    if node.type != "assignment_expression" or left is None or right is None or operator is None:
+        return None
+    sign, target = tree.text(operator), tree.text(left)
+    if sign in _GROUPS:
+        return left, _GROUPS[sign], right
+    if sign != b"=":
+        return None
+    if right.type == "binary_expression":
+        sides = [right.child_by_field_name("left"), right.child_by_field_name("right")]
+        inner = right.child_by_field_name("operator")
+        group = _GROUPS.get((tree.text(inner) if inner else b"") + b"=")
+        if group and sides[0] is not None and sides[1] is not None and tree.text(sides[0]) == target:
+            return left, group, sides[1]
+    if right.type == "call_expression":
+        group = _EXTREMES.get(function_name(tree, right))
+        arguments = right.child_by_field_name("arguments")
+        values = arguments.named_children if arguments is not None else []
+        if group and len(values) == 2 and target in (tree.text(values[0]), tree.text(values[1])):
+            return left, group, values[1] if tree.text(values[0]) == target else values[0]
+    return None
+
+
+def guarded_extreme(tree: Tree, node: Node) -> tuple[Node, str, Node] | None:
+    """Reads ``if (e > s) s = e;`` as the maximum of ``s`` and ``e``, as `folded` does; None for everything else."""
+    condition, consequence = node.child_by_field_name("condition"), node.child_by_field_name("consequence")
+    if condition is None or consequence is None or node.child_by_field_name("alternative") is not None:
+        return None
+    while consequence.type in {"compound_statement", "expression_statement"} and consequence.named_child_count == 1:
+        consequence = consequence.named_children[0]
+    test = next((each for each in walk(condition) if each.type == "binary_expression"), None)
+    if test is None or consequence.type != "assignment_expression" or test.parent != condition:
+        return None
+    target, value = consequence.child_by_field_name("left"), consequence.child_by_field_name("right")
+    sign = consequence.child_by_field_name("operator")
+    one, relation, other = (test.child_by_field_name(part) for part in ("left", "operator", "right"))
+    if None in (target, value, sign, one, relation, other):
+        return None
+    assert target and value and sign and one and relation and other  # noqa: PT018  narrows the types
+    sides = (tree.text(one), tree.text(other))
+    if tree.text(sign) != b"=" or {*sides} != {tree.text(target), tree.text(value)}:
+        return None
+    is_greater = tree.text(relation).startswith(b">") == (sides[0] == tree.text(value))
+    return (target, "max" if is_greater else "min", value) if tree.text(relation)[:1] in b"<>" else None
+
+
+def _visit(tree: Tree, node: Node, found: Effects) -> list[Node]:
+    """Notes what ``node`` itself does; returns the nodes still to be visited."""
+    kind = node.type
+    if kind in _JUMPS:
+        found.has_jump = True
+    elif kind in _OPAQUE:
+        found.is_opaque = True
+    elif kind == "if_statement":
+        extreme = guarded_extreme(tree, node)
+        if extreme is not None:
+            _note(tree, extreme[0], extreme[1], found)
+            return [*_index_nodes(extreme[0]), extreme[2]]
+    elif kind == "assignment_expression":
+        return _visit_assignment(tree, node, found)
+    elif kind == "update_expression":
+        target = node.child_by_field_name("argument")
+        if target is not None:
+            _note(tree, target, "+", found)
+            return _index_nodes(target)
+    elif kind == "call_expression":
+        if not is_math(function_name(tree, node)):
+            found.is_opaque = True
+        arguments = node.child_by_field_name("arguments")
+        return arguments.named_children if arguments is not None else []
+    elif kind == "subscript_expression":
+        _note(tree, node, "", found)
+        return _index_nodes(node)
+    elif kind == "identifier":
+        _note(tree, node, "", found)
+    elif kind == "init_declarator" or kind.endswith("_declarator"):
+        return _visit_declarator(tree, node, found)
+    elif kind == "declaration":
+        for child in node.children_by_field_name("declarator"):
+            if child.type == "identifier":
+                found.declared.add(tree.text(child))
+        return [child for child in node.children_by_field_name("declarator") if child.type != "identifier"]
+    elif kind == "field_expression":
+        return []
+    return node.named_children
+
+
+def _visit_assignment(tree: Tree, node: Node, found: Effects) -> list[Node]:
+    fold = folded(tree, node)
+    if fold is not None:
+        target, group, value = fold
+        _note(tree, target, group, found)
+        return [*_index_nodes(target), value]
+    left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+    if left is None or right is None:
+        found.is_opaque = True
+        return []
+    _note(tree, left, "=", found)
+    operator = node.child_by_field_name("operator")
+    if operator is None or tree.text(operator) != b"=":  # /=, %= and shifts read what they write
+        _note(tree, left, "", found)
+    return [*_index_nodes(left), right]
+
+
+def _visit_declarator(tree: Tree, node: Node, found: Effects) -> list[Node]:
+    current: Node | None = node
+    while current is not None and current.type != "identifier":
+        current = current.child_by_field_name("declarator")
+    if current is None:
+        found.is_opaque = True
+    else:
+        found.declared.add(tree.text(current))
+    value, size = node.child_by_field_name("value"), node.child_by_field_name("size")
+    return [each for each in (value, size) if each is not None]
+
+
+def _note(tree: Tree, target: Node, update: str, found: Effects) -> None:
+    if target.type == "identifier":
+        found.add(found.scalars, tree.text(target), Access((), update, target))
+        return
+    if target.type != "subscript_expression":
+        found.is_opaque = True
+        return
+    chain: list[Polynomial | None] = []
+    current: Node | None = target
+    while current is not None and current.type == "subscript_expression":
+        indices = current.child_by_field_name("indices")
+        inner = indices.named_children if indices is not None else []
+        chain.insert(0, polynomial(tree, inner[0], definitions(tree)) if len(inner) == 1 else None)
+        current = current.child_by_field_name("argument")
+    if current is None or current.type != "identifier":
+        found.is_opaque = True
+        return
+    name = tree.text(current)
+    if name in origins(tree):
+        name, offset = origins(tree)[name]
+        chain[0] = added(chain[0], offset) if chain[0] is not None else None
+    elif _may_alias(tree, name):
+        found.is_opaque = True
+    found.add(found.arrays, name, Access(tuple(chain), update, target))
+
+
+def _may_alias(tree: Tree, name: bytes) -> bool:
+    """Whether ``name`` is a local pointer of which nobody knows where it points."""
+    declared = [each for each in names(tree) if each.text == name]
+    return any(not each.is_parameter and b"*" in tree.text(each.declarator).split(b"=")[0] for each in declared)
+
+
+def _index_nodes(target: Node) -> list[Node]:
+    """Returns the index expressions of a subscript, of all levels of ``a[i][j]``; nothing for a plain variable."""
+    found: list[Node] = []
+    current: Node | None = target
+    while current is not None and current.type == "subscript_expression":
+        indices = current.child_by_field_name("indices")
+        found[:0] = indices.named_children if indices is not None else []
+        current = current.child_by_field_name("argument")
+    return found
+
+
+def _constant_names(tree: Tree) -> list[Name]:
+    """Returns the local variables that are declared once, with a value, and never assigned."""
+    counts: dict[bytes, int] = {}
+    for name in names(tree):
+        counts[name.text] = counts.get(name.text, 0) + 1
+    assigned = {
+        tree.text(target)
+        for node in tree.of("assignment_expression", "update_expression")
+        for target in [node.child_by_field_name("left") or node.child_by_field_name("argument")]
+        if target is not None
+    }
+    return [
+        name
+        for name in names(tree)
+        if counts[name.text] == 1 and name.text not in assigned and name.declarator.type == "init_declarator"
+    ]
+
+
+def _origin(
+    tree: Tree, value: Node, known: Mapping[bytes, tuple[bytes, Polynomial]]
+) -> tuple[bytes, Polynomial] | None:
+    if value.type == "identifier":
+        return known.get(tree.text(value), (tree.text(value), {}))
+    if value.type == "binary_expression":
+        left, right = value.child_by_field_name("left"), value.child_by_field_name("right")
+        operator = value.child_by_field_name("operator")
+        if left is None or right is None or operator is None or tree.text(operator) != b"+":
+            return None
+        base = _origin(tree, left, known) if left.type in {"identifier", "binary_expression"} else None
+        offset = polynomial(tree, right, definitions(tree))
+        return (base[0], added(base[1], offset)) if base is not None and offset is not None else None
+    if value.type == "pointer_expression" and tree.text(value).startswith(b"&"):
+        element = value.child_by_field_name("argument")
+        inner = element.child_by_field_name("argument") if element is not None else None
+        if element is None or inner is None or inner.type != "identifier" or len(_index_nodes(element)) != 1:
+            return None
+        offset = polynomial(tree, _index_nodes(element)[0], definitions(tree))
+        return (tree.text(inner), offset) if offset is not None else None
+    return None
