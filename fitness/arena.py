@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import MachineError
+from .errors import MachineError, TaskError
 from .native import FLOAT32, FLOAT64, MAX_ARGUMENTS, MAX_BUFFERS, RAW, Plan
 from .task import Task, Workload
 
 _GUARD = 256
 _ALIGNMENT = 64
 _PAGE = 4096
+_STAGGER = 2112  # keeps equal indices of an input and an output apart in the low twelve bits of their addresses
 
 
 class Arena:
@@ -31,7 +32,7 @@ class Arena:
     """
 
     def __init__(self, size_bytes: int) -> None:
-        self.bytes = -(-size_bytes // _PAGE) * _PAGE
+        self.bytes = -(-size_bytes // _PAGE) * _PAGE + _PAGE  # the last page is the runner's, for notes
         self.fd = os.memfd_create("arena", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         try:
             os.ftruncate(self.fd, self.bytes)
@@ -42,6 +43,11 @@ class Arena:
             raise MachineError(f"no shared memory for an evaluation ({error.strerror or error})") from error
         self._view = np.frombuffer(self._memory, dtype=np.uint8)
         self.address = int(self._view.ctypes.data)
+
+    @property
+    def was_refused_memory(self) -> bool:
+        """Whether the runner noted that an allocation failed."""
+        return bool(self._view[self.bytes - _PAGE])
 
     def copy(self, offset: int, dtype: str, shape: tuple[int, ...]) -> NDArray[Any]:
         """Returns a copy of what lies at ``offset``, as an array."""
@@ -55,30 +61,46 @@ class Arena:
         os.close(self.fd)
 
 
-def plan_of(task: Task, workload: Workload, origin: int, sets: int) -> Plan:
-    """Lays out ``sets`` sets of a workload's buffers from ``origin`` on; the arguments come in the kernel's order.
+def plan_of(task: Task, workload: Workload) -> Plan:
+    """Lays out one set of a workload's buffers, in the kernel's order; `place` says where sets of it begin.
 
     Raises:
         TaskError: The task has more buffers or axes than a kernel call can have.
     """
     specs = [(spec, False) for spec in task.inputs.values()] + [(spec, True) for spec in task.outputs.values()]
     if len(specs) > MAX_BUFFERS or len(specs) + len(task.axes) > MAX_ARGUMENTS:
-        from .errors import TaskError
-
         raise TaskError(f"task {task.name!r} has more than {MAX_BUFFERS} buffers or {MAX_ARGUMENTS} arguments")
-    plan = Plan(origin=origin, sets=sets, buffers=len(specs), extents=len(task.axes))
-    at = _GUARD
+    plan = Plan(sets=1, buffers=len(specs), extents=len(task.axes))
+    at = [_GUARD, _GUARD]
     for index, (spec, is_output) in enumerate(specs):
         dtype = np.dtype(spec.dtype)
         size = int(np.prod(spec.extent(workload.axes), dtype=np.int64)) * dtype.itemsize
         element = {"float32": FLOAT32, "float64": FLOAT64}.get(dtype.name, RAW)
-        plan.buffer[index].offset, plan.buffer[index].bytes = at, size
+        plan.buffer[index].offset, plan.buffer[index].bytes = at[is_output], size
         plan.buffer[index].is_output, plan.buffer[index].element = int(is_output), element
-        at = _round_up(at + size + _GUARD, _ALIGNMENT)
+        at[is_output] = _round_up(at[is_output] + size + _GUARD, _ALIGNMENT)
     for index, axis in enumerate(task.axes):
         plan.extent[index] = workload.axes[axis]
-    plan.stride = _round_up(at, _ALIGNMENT)
+    plan.stride[0], plan.stride[1] = at
     return plan
+
+
+def place(plans: Sequence[Plan], origin: int) -> tuple[int, int]:
+    """Gives the sets of all ``plans`` their places from ``origin``, a multiple of the page, on.
+
+    Returns:
+        Where the inputs end, on whole pages of their own, and where everything ends.
+    """
+    at = origin
+    for plan in plans:
+        plan.origin[0] = at
+        at += plan.stride[0] * plan.sets
+    inputs_end = _round_up(at, _PAGE)
+    at = inputs_end + _STAGGER
+    for plan in plans:
+        plan.origin[1] = at
+        at += plan.stride[1] * plan.sets
+    return inputs_end, at
 
 
 def table_bytes(task: Task, calls: int) -> int:
@@ -96,7 +118,7 @@ def sources_of(task: Task, entries: Sequence[Mapping[str, NDArray[Any]]]) -> cty
 def copy_outputs(task: Task, workload: Workload, plan: Plan, arena: Arena, index: int = 0) -> dict[str, NDArray[Any]]:
     """Copies the outputs of one set out of the arena."""
     first = len(task.inputs)
-    start = plan.origin + plan.stride * index
+    start = plan.origin[1] + plan.stride[1] * index
     return {
         name: arena.copy(start + plan.buffer[first + i].offset, spec.dtype, spec.extent(workload.axes))
         for i, (name, spec) in enumerate(task.outputs.items())

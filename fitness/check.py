@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .arena import copy_outputs, plan_of, sources_of, table_bytes
+from .arena import copy_outputs, place, plan_of, sources_of, table_bytes
 from .compare import judge, same_bits
 from .errors import TaskError
 from .evaluation import Status
-from .native import FINE, Plan, driver
+from .native import FINE, SEAL, TAMPERED, UNWRITTEN, driver
 from .sandbox import Sandbox
 from .session import Failed, Session
 from .task import Task, Workload
@@ -36,10 +36,10 @@ class Instance:
 
 @dataclass(frozen=True)
 class Case:
-    """A workload with two sets of data for the same buffers."""
+    """A workload with three sets of data for the same buffers: one, nearly the same, and another."""
 
     workload: Workload
-    instances: tuple[Instance, Instance]
+    instances: tuple[Instance, Instance, Instance]
 
 
 @dataclass
@@ -79,27 +79,49 @@ def expect(task: Task, workload: Workload, inputs: Arrays) -> tuple[Arrays, dict
 
 def make_cases(task: Task, workloads: Sequence[Workload], rng: np.random.Generator) -> tuple[Case, ...]:
     """Draws the data of several workloads."""
-    return tuple(Case(each, (make_instance(task, each, rng), make_instance(task, each, rng))) for each in workloads)
+    return tuple(_make_case(task, each, rng) for each in workloads)
+
+
+def _make_case(task: Task, workload: Workload, rng: np.random.Generator) -> Case:
+    first, other = make_instance(task, workload, rng), make_instance(task, workload, rng)
+    inputs = {name: _nearly(array, other.inputs[name], rng) for name, array in first.inputs.items()}
+    near = Instance(inputs, *expect(task, workload, inputs))
+    return Case(workload, (first, near, other))
+
+
+def _nearly(array: NDArray[Any], other: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
+    """Returns ``array`` with a few elements of ``other``; what is sorted may have to be, and is left as it is."""
+    flat, changed = array.reshape(-1), array.copy()
+    if flat.size > 2 and bool(np.all(flat[:-1] <= flat[1:])):
+        return changed
+    chosen = rng.integers(0, flat.size, min(flat.size, 3)) if flat.size else []
+    changed.reshape(-1)[chosen] = other.reshape(-1)[chosen]
+    return changed
 
 
 class Layout:
-    """Where the buffers of all cases lie in one arena."""
+    """Where the buffers of all cases lie in one arena.
+
+    Attributes:
+        plans: One a case.
+        inputs: Where the inputs of all cases lie: first offset, number of bytes.
+        bytes: Size of the arena.
+    """
 
     def __init__(self, task: Task, cases: Sequence[Case]) -> None:
-        self.plans: list[Plan] = []
-        at = table_bytes(task, len(cases))
-        for case in cases:
-            plan = plan_of(task, case.workload, at, 1)
-            self.plans.append(plan)
-            at += plan.stride
-        self.bytes = at
+        self.plans = [plan_of(task, case.workload) for case in cases]
+        first = table_bytes(task, len(cases))
+        end, self.bytes = place(self.plans, first)
+        self.inputs = (first, end - first)
 
 
 def check(session: Session, sandbox: Sandbox, task: Task, cases: Sequence[Case], layout: Layout) -> Findings:
-    """Judges a loaded kernel in three rounds over all cases, each round one order to the process.
+    """Judges a loaded kernel in rounds over all cases, each round one order to the process, in the same buffers.
 
-    Round one: first data. Round two: the same again, with a dirty stack and heap and another poison; every bit must
-    agree (or, for a task that is not repeatable, stay within tolerance). Round three: other data in the same buffers.
+    1. First data. 2. The same again, with a dirty stack and heap and another poison; every bit must agree (or, for a
+    task that is not repeatable, stay within tolerance). 3. The same but for a few elements. 4. Other data. 5. The
+    first data, on pages that cannot be written: what was right four times and crashes now writes to its inputs.
+
     The first round that fails decides; within it the order is tampered, wrong value, unrepeatable.
 
     Raises:
@@ -107,54 +129,64 @@ def check(session: Session, sandbox: Sandbox, task: Task, cases: Sequence[Case],
     """
     findings = Findings()
     order = np.random.default_rng(secrets.randbits(64)).permutation(len(cases))
-    first = _round(session, sandbox, task, cases, layout, order, 0, _CLEAN)
-    _judge_all(task, cases, first, 0, findings)
-    again = _round(session, sandbox, task, cases, layout, order[::-1], 0, _DIRTY[0])
+    turn = _Turn(session, sandbox, task, cases, layout)
+    first = turn.take(order, 0, _CLEAN)
+    _judge_all(cases, first, 0, findings)
+    again = turn.take(order[::-1], 0, _DIRTY[0])
     for case, before, after in zip(cases, first, again, strict=True):
         _judge_repeat(task, case, before, after)
-    other = _round(session, sandbox, task, cases, layout, order, 1, _DIRTY[1])
-    _judge_all(task, cases, other, 1, findings)
+    _judge_all(cases, turn.take(order, 1, _DIRTY[1]), 1, findings)
+    _judge_all(cases, turn.take(order[::-1], 2, _DIRTY[0]), 2, findings)
+    session.exchange(SEAL, *layout.inputs)
+    try:
+        sealed = turn.take(order, 0, _CLEAN)
+    except Failed as failure:
+        if failure.status is Status.CRASHED:
+            raise Failed(Status.TAMPERED, "it writes to its inputs") from failure
+        raise
+    _judge_all(cases, sealed, 0, findings)
     return findings
 
 
-def _round(
-    session: Session,
-    sandbox: Sandbox,
-    task: Task,
-    cases: Sequence[Case],
-    layout: Layout,
-    order: Any,
-    which: int,
-    dirty: int,
-) -> list[Arrays]:
-    native, side = driver(sandbox.compiler), ctypes.byref(session.side)
-    keys = [secrets.randbits(64) for _ in cases]
-    sources = [sources_of(task, [case.instances[which].inputs]) for case in cases]
-    for call, index in enumerate(order):
-        plan = ctypes.byref(layout.plans[index])
-        native.kw_fill(side, plan, 0, sources[index], _ONES, keys[index])
-        native.kw_call(side, plan, call, 0)
-    session.call(len(cases), dirty)
-    outputs = [
-        copy_outputs(task, case.workload, plan, session.arena) for case, plan in zip(cases, layout.plans, strict=True)
-    ]
-    found = [
-        native.kw_inspect(side, ctypes.byref(plan), 0, sources[index], _ONES, keys[index])
-        for index, plan in enumerate(layout.plans)
-    ]
-    worst = min(found, key=_severity)
-    if worst != FINE:
-        failure = session.failure(worst)
-        raise Failed(failure.status, f"{cases[found.index(worst)].workload.name}: {failure.log}", failure.max_rel_error)
-    return outputs
+@dataclass(frozen=True)
+class _Turn:
+    session: Session
+    sandbox: Sandbox
+    task: Task
+    cases: Sequence[Case]
+    layout: Layout
+
+    def take(self, order: Any, which: int, dirty: int) -> list[Arrays]:
+        """Calls the kernel once for every case, with instance ``which`` of its data, and returns copies of the outputs."""
+        native, side = driver(self.sandbox.compiler), ctypes.byref(self.session.side)
+        keys = [secrets.randbits(64) for _ in self.cases]
+        sources = [sources_of(self.task, [case.instances[which].inputs]) for case in self.cases]
+        plans = [ctypes.byref(plan) for plan in self.layout.plans]
+        for call, index in enumerate(order):
+            native.kw_fill(side, plans[index], 0, sources[index], _ONES, keys[index])
+            native.kw_call(side, plans[index], call, 0)
+        self.session.call(len(self.cases), dirty)
+        outputs = [
+            copy_outputs(self.task, case.workload, plan, self.session.arena)
+            for case, plan in zip(self.cases, self.layout.plans, strict=True)
+        ]
+        found = [
+            native.kw_inspect(side, plan, 0, sources[index], _ONES, keys[index]) for index, plan in enumerate(plans)
+        ]
+        worst = min(found, key=_severity)
+        if worst != FINE:
+            failure = self.session.failure(worst)
+            label = _label(self.cases[found.index(worst)].workload)
+            raise Failed(failure.status, f"{label}: {failure.log}", failure.max_rel_error)
+        return outputs
 
 
 def _severity(outcome: int) -> int:
     """Tampering first, then what was not written."""
-    return {-4: 0, -5: 1}.get(outcome, 2)
+    return {TAMPERED: 0, UNWRITTEN: 1}.get(outcome, 2)
 
 
-def _judge_all(task: Task, cases: Sequence[Case], outputs: Sequence[Arrays], which: int, findings: Findings) -> None:
+def _judge_all(cases: Sequence[Case], outputs: Sequence[Arrays], which: int, findings: Findings) -> None:
     for case, found in zip(cases, outputs, strict=True):
         instance = case.instances[which]
         verdict = judge(found, instance.expected, instance.tolerance)

@@ -16,7 +16,7 @@ MAX_BUFFERS = 12
 MAX_ARGUMENTS = 16
 NOT_PINNED = 0xFFFFFFFF
 
-LOAD, CALL = 1, 2
+LOAD, CALL, SEAL = 1, 2, 3
 HELLO, READY, LOADED, DONE, NO_LOAD, NO_MEMORY, THROWN, ENDED = range(1, 9)
 FINE, GONE, TIMED_OUT, FORGED, TAMPERED, UNWRITTEN, TOLD = 0, -1, -2, -3, -4, -5, -6
 RAW, FLOAT32, FLOAT64 = 0, 1, 2
@@ -34,8 +34,8 @@ class Plan(ctypes.Structure):
     """Mirror of ``Plan`` in driver.hpp."""
 
     _fields_ = [
-        ("origin", _U64),
-        ("stride", _U64),
+        ("origin", _U64 * 2),
+        ("stride", _U64 * 2),
         ("sets", _U32),
         ("buffers", _U32),
         ("extents", _U32),

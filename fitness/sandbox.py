@@ -58,14 +58,18 @@ class Cell:
     """What a sandboxed process sees.
 
     Attributes:
-        reads: Files and folders to be read, beside the system's.
+        reads: Files and folders to be read, beside the system's; devices below ``/dev`` may be written too.
         scratch: The one folder that it may write, its current one; None for none at all.
         environment: All of its variables.
+        writes: Further folders that it may write: caches of a toolchain, nothing that is believed.
+        has_proc: Whether it sees its own ``/proc`` and ``/sys``; a kernel needs neither, a GPU's library does.
     """
 
     reads: tuple[Path, ...] = ()
     scratch: Path | None = None
     environment: Mapping[str, str] = field(default_factory=dict)
+    writes: tuple[Path, ...] = ()
+    has_proc: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +114,12 @@ class Sandbox:
         command: Sequence[str] = (),
         *,
         arena_fd: int = -1,
+        channel: tuple[int, int] | None = None,
     ) -> Confined:
         """Starts the runner in a sandbox; with ``command`` it becomes that, else it serves calls.
+
+        ``channel`` is what a command gets as standard input and output; without it, it reads nothing
+        and its output goes to the log.
 
         Raises:
             SandboxError: It does not come up.
@@ -126,8 +134,8 @@ class Sandbox:
         try:
             process = subprocess.Popen(
                 self._wrap(cell, arguments),
-                stdin=subprocess.DEVNULL,
-                stdout=log,
+                stdin=channel[0] if channel else subprocess.DEVNULL,
+                stdout=channel[1] if channel else log,
                 stderr=log,
                 pass_fds=there,
                 cwd=cell.scratch or "/",
@@ -158,7 +166,12 @@ class Sandbox:
         return Completed(status, confined.log, time.monotonic() - start)
 
     def _runner(
-        self, cell: Cell, limits: Limits, options: Mapping[str, object], there: Sequence[int], command: Sequence[str]
+        self,
+        cell: Cell,
+        limits: Limits,
+        options: Mapping[str, object],
+        there: Sequence[int],
+        command: Sequence[str],
     ) -> list[str]:
         program = native(self.compiler) / "runner"
         settings: dict[str, object] = {
@@ -178,7 +191,10 @@ class Sandbox:
         if self.mechanism == "limits" and "Landlock" not in self.missing:
             readable = [*_SYSTEM, *_FILES, "/dev/null", "/dev/urandom", *map(str, cell.reads)]
             arguments += ["landlock=1", *(f"read={path}" for path in readable)]
-            arguments += [f"write={cell.scratch}"] if cell.scratch else []
+            devices = [path for path in cell.reads if path.is_relative_to("/dev")]
+            writable = (*([cell.scratch] if cell.scratch else []), *devices, *cell.writes, "/dev/null")
+            arguments += [f"write={path}" for path in writable]
+            arguments += ["read=/proc", "read=/sys"] if cell.has_proc else []
         return [*arguments, "--", *command] if command else arguments
 
     def _wrap(self, cell: Cell, arguments: list[str]) -> list[str]:
@@ -189,9 +205,13 @@ class Sandbox:
             argv += ["--dev-bind" if path.is_relative_to("/dev") else "--ro-bind", str(path), str(path)]
         for name, value in cell.environment.items():
             argv += ["--setenv", name, value]
+        argv += ["--proc", "/proc", "--ro-bind", "/sys", "/sys"] if cell.has_proc else []
+        for path in ("/dev/null", "/dev/urandom") if cell.scratch else ():
+            argv += ["--dev-bind", path, path]
+        for path in cell.writes:
+            argv += ["--bind", str(path), str(path)]
         if cell.scratch is not None:
             argv += ["--bind", str(cell.scratch), "/scratch", "--chdir", "/scratch"]
-            argv += ["--dev-bind", "/dev/null", "/dev/null"]
         return [*argv, "--", *arguments]
 
 

@@ -167,6 +167,8 @@ class Session:
         number = os.WTERMSIG(status)
         if number in (signal.SIGXCPU, signal.SIGKILL) and self.cpu_s_used() >= self._limits.cpu_s - 0.1:
             return Failed(Status.RUN_TIMEOUT, _join(f"stopped after {self._limits.cpu_s} s of CPU time", log))
+        if self.arena.was_refused_memory:
+            return Failed(Status.OUT_OF_MEMORY, _join("an allocation was refused, then it crashed", log))
         return Failed(Status.CRASHED, _join(f"killed by {signal.Signals(number).name}", log))
 
     def cpu_s_used(self) -> float:

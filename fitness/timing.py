@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from .arena import copy_outputs, plan_of, sources_of, table_bytes
+from .arena import copy_outputs, place, plan_of, sources_of, table_bytes
 from .check import Instance, expect, make_instance
 from .compare import judge, same_bits
 from .evaluation import Measurement, Status
@@ -124,9 +124,10 @@ def arena_bytes(task: Task, workloads: Sequence[Workload]) -> int:
     """Returns the memory that timing any of ``workloads`` needs, on each side."""
     largest = 0
     for workload in workloads:
-        plan = plan_of(task, workload, 0, 1)
-        largest = max(largest, plan.stride * _most_sets(plan))
-    return table_bytes(task, _MOST_SETS) + largest
+        plan = plan_of(task, workload)
+        plan.sets = _most_sets(plan)
+        largest = max(largest, place([plan], table_bytes(task, _MOST_SETS))[1])
+    return largest
 
 
 class Stopwatch:
@@ -170,9 +171,11 @@ class Stopwatch:
         Raises:
             Failed: One of the two, `failed_side`, did something that ends it.
         """
-        plan = plan_of(self._task, pool.workload, table_bytes(self._task, _MOST_SETS), 1)
+        plan, origin = plan_of(self._task, pool.workload), table_bytes(self._task, _MOST_SETS)
+        place([plan], origin)
         alone_s = [self._warm_up(index, plan, pool) for index in (0, 1)]
         plan.sets = _sets(plan, min(alone_s))
+        place([plan], origin)
         trips = [max(1, math.ceil(self._precision.sample_s / (plan.sets * each))) for each in alone_s]
         blocks: list[tuple[FloatArray, FloatArray]] = []
         repeated, taken = 0, 0
@@ -303,7 +306,7 @@ class Stopwatch:
 
 
 def _most_sets(plan: Plan) -> int:
-    return max(1, min(_MOST_SETS, _SETS_BYTES // plan.stride))
+    return max(1, min(_MOST_SETS, _SETS_BYTES // (plan.stride[0] + plan.stride[1])))
 
 
 def _sets(plan: Plan, call_s: float) -> int:

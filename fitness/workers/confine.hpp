@@ -28,7 +28,7 @@ inline void limit(int what, uint64_t value) {
 }
 
 // Closes every descriptor above standard error that is not in `kept`.
-inline void close_descriptors(std::initializer_list<int> kept) {
+inline void close_descriptors(const std::vector<int>& kept) {
     for (int fd = 3; fd < 1024; ++fd) {
         bool keep = false;
         for (int each : kept) keep = keep || each == fd;
@@ -69,7 +69,7 @@ class Filter {
         jump(BPF_JEQ, static_cast<uint32_t>(number), 0, 1);
         give(action);
     }
-    // Gives `action` where argument `index` & mask == value, else refuses.
+    // Gives `action` where (argument `index` & mask) == value, else refuses.
     void answer_if(int number, int index, uint32_t mask, uint32_t value, uint32_t action) {
         jump(BPF_JEQ, static_cast<uint32_t>(number), 0, 5);
         load(offsetof(seccomp_data, args) + 8u * static_cast<unsigned>(index));
@@ -135,7 +135,7 @@ inline bool confine_kernel() {
 #endif
     filter.answer_if(__NR_clone, 0, 0x00010000u, 0x00010000u, yes);  // CLONE_THREAD
     filter.answer_if(__NR_tgkill, 0, 0xffffffffu, self, yes);
-    filter.answer_if(__NR_kill, 0, 0xffffffffu, self, yes);
+    filter.answer_if(__NR_kill, 0, ~self, 0, yes);  // itself or, with 0, its own group
     filter.answer_if(__NR_prlimit64, 0, 0xffffffffu, 0, yes);
     filter.answer_if(__NR_prctl, 0, 0xffffffffu, PR_SET_NAME, yes);
     filter.answer(__NR_ioctl, SECCOMP_RET_ERRNO | ENOTTY);

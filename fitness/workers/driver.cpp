@@ -102,15 +102,26 @@ bool holds(const uint8_t* at, uint64_t bytes, uint64_t pattern) {
     return difference == 0 && memcmp(at + i, &pattern, bytes - i) == 0;
 }
 
-// Calls `visit(at, bytes)` for every gap between the buffers of a set.
+uint8_t* start_of(const Plan& plan, uint8_t* arena, uint32_t set, int kind) {
+    return arena + plan.origin[kind] + plan.stride[kind] * set;
+}
+
+uint8_t* place_of(const Plan& plan, uint8_t* arena, uint32_t set, const Buffer& buffer) {
+    return start_of(plan, arena, set, buffer.is_output ? 1 : 0) + buffer.offset;
+}
+
+// Calls `visit(at, bytes)` for every gap around the buffers of a set.
 template <typename Visit>
-void for_guards(const Plan& plan, uint8_t* set, Visit visit) {
-    uint64_t from = 0;
+void for_guards(const Plan& plan, uint8_t* arena, uint32_t set, Visit visit) {
+    uint64_t from[2] = {0, 0};
     for (uint32_t i = 0; i < plan.buffers; ++i) {
-        visit(set + from, plan.buffer[i].offset - from);
-        from = plan.buffer[i].offset + plan.buffer[i].bytes;
+        const Buffer& buffer = plan.buffer[i];
+        const int kind = buffer.is_output ? 1 : 0;
+        visit(start_of(plan, arena, set, kind) + from[kind], buffer.offset - from[kind]);
+        from[kind] = buffer.offset + buffer.bytes;
     }
-    visit(set + from, plan.stride - from);
+    for (int kind = 0; kind < 2; ++kind)
+        visit(start_of(plan, arena, set, kind) + from[kind], plan.stride[kind] - from[kind]);
 }
 
 // Looks for poison at a few secret places and at both ends.
@@ -126,28 +137,31 @@ bool has_poison(const uint8_t* at, const Buffer& buffer, uint64_t key, uint64_t 
     return false;
 }
 
-Outcome inspect_set(const Plan& plan, uint8_t* set, const void* const* sources, const float* scales, uint64_t key,
-                    bool with_inputs) {
+Outcome inspect_set(const Plan& plan, uint8_t* arena, uint32_t set, const void* const* sources, const float* scales,
+                    uint64_t key, bool with_inputs) {
     bool intact = true;
-    for_guards(plan, set, [&](uint8_t* at, uint64_t bytes) { intact = intact && holds(at, bytes, GUARD); });
+    for_guards(plan, arena, set, [&](uint8_t* at, uint64_t bytes) { intact = intact && holds(at, bytes, GUARD); });
     if (!intact) return TAMPERED;
     for (uint32_t i = 0, input = 0; i < plan.buffers; ++i) {
         const Buffer& buffer = plan.buffer[i];
         if (buffer.is_output) continue;
-        if (with_inputs && !is_input_intact(set + buffer.offset, buffer, sources[input], scales[input])) return TAMPERED;
+        const uint8_t* at = place_of(plan, arena, set, buffer);
+        if (with_inputs && !is_input_intact(at, buffer, sources[input], scales[input])) return TAMPERED;
         ++input;
     }
     for (uint32_t i = 0; i < plan.buffers; ++i)
-        if (plan.buffer[i].is_output && has_poison(set + plan.buffer[i].offset, plan.buffer[i], key + i, mix(key)))
+        if (plan.buffer[i].is_output &&
+            has_poison(place_of(plan, arena, set, plan.buffer[i]), plan.buffer[i], key + i, mix(key)))
             return UNWRITTEN;
     return FINE;
 }
 
-void fill_set(const Plan& plan, uint8_t* set, const void* const* sources, const float* scales, uint64_t key) {
-    for_guards(plan, set, [](uint8_t* at, uint64_t bytes) { spread(at, bytes, GUARD); });
+void fill_set(const Plan& plan, uint8_t* arena, uint32_t set, const void* const* sources, const float* scales,
+              uint64_t key) {
+    for_guards(plan, arena, set, [](uint8_t* at, uint64_t bytes) { spread(at, bytes, GUARD); });
     for (uint32_t i = 0, input = 0; i < plan.buffers; ++i) {
         const Buffer& buffer = plan.buffer[i];
-        uint8_t* at = set + buffer.offset;
+        uint8_t* at = place_of(plan, arena, set, buffer);
         if (buffer.is_output) spread(at, buffer.bytes, poison_for(buffer.element, key + i));
         else write_input(at, buffer, sources[input], scales[input]), ++input;
     }
@@ -156,8 +170,10 @@ void fill_set(const Plan& plan, uint8_t* set, const void* const* sources, const 
 void write_call(const Side& side, const Plan& plan, uint32_t call, uint32_t set) {
     const uint32_t width = plan.buffers + plan.extents;
     int64_t arguments[MAX_BUFFERS + MAX_ARGUMENTS];
-    const uint64_t start = side.base + plan.origin + plan.stride * set;
-    for (uint32_t i = 0; i < plan.buffers; ++i) arguments[i] = static_cast<int64_t>(start + plan.buffer[i].offset);
+    for (uint32_t i = 0; i < plan.buffers; ++i) {
+        const ptrdiff_t offset = place_of(plan, side.arena, set, plan.buffer[i]) - side.arena;
+        arguments[i] = static_cast<int64_t>(side.base) + offset;
+    }
     for (uint32_t i = 0; i < plan.extents; ++i) arguments[plan.buffers + i] = plan.extent[i];
     memcpy(side.arena + 8ull * width * call, arguments, 8ull * width);
 }
@@ -226,11 +242,11 @@ uint32_t inputs_of(const Plan& plan) {
     return count;
 }
 
-void take(const Plan& plan, const uint8_t* set, const Draw& d, Judged& judged) {
+void take(const Plan& plan, uint8_t* arena, uint32_t set, const Draw& d, Judged& judged) {
     uint64_t at = 0;
     for (uint32_t i = 0; i < plan.buffers; ++i) {
         if (!plan.buffer[i].is_output) continue;
-        memcpy(judged.outputs + at, set + plan.buffer[i].offset, plan.buffer[i].bytes);
+        memcpy(judged.outputs + at, place_of(plan, arena, set, plan.buffer[i]), plan.buffer[i].bytes);
         at += plan.buffer[i].bytes;
     }
     judged.entry = d.entry;
@@ -252,12 +268,11 @@ bool is_disturbed(const Timing& timing, const Sample& sample) {
 Outcome one_trip(Timing& timing, Side& side, uint64_t seed, uint32_t pair, uint32_t trip, bool judge, Sample& sample) {
     const Plan& plan = *timing.plan;
     const uint32_t inputs = inputs_of(plan);
-    uint8_t* start = side.arena + plan.origin;
     const uint32_t turn = static_cast<uint32_t>(mix(seed ^ (trip + 1)) % plan.sets);
     if (timing.flush) flush_caches(timing);
     for (uint32_t set = 0; set < plan.sets; ++set) {
         const Draw d = draw(timing, seed, trip, set);
-        fill_set(plan, start + plan.stride * set, timing.sources + d.entry * inputs, d.scale, d.key);
+        fill_set(plan, side.arena, set, timing.sources + d.entry * inputs, d.scale, d.key);
         write_call(side, plan, (set + turn) % plan.sets, set);
     }
     if (timing.flush) flush_caches(timing);
@@ -267,13 +282,12 @@ Outcome one_trip(Timing& timing, Side& side, uint64_t seed, uint32_t pair, uint3
         Judged& judged = timing.judged[i];
         if (judged.pair != pair || judged.trip != trip || judged.taken) continue;
         const uint32_t set = (judged.set + plan.sets - turn) % plan.sets;
-        take(plan, start + plan.stride * set, draw(timing, seed, trip, set), judged);
+        take(plan, side.arena, set, draw(timing, seed, trip, set), judged);
     }
     const bool with_inputs = trip == 0;
     for (uint32_t set = 0; set < plan.sets && outcome == FINE; ++set) {
         const Draw d = draw(timing, seed, trip, set);
-        outcome = inspect_set(plan, start + plan.stride * set, timing.sources + d.entry * inputs, d.scale, d.key,
-                              with_inputs);
+        outcome = inspect_set(plan, side.arena, set, timing.sources + d.entry * inputs, d.scale, d.key, with_inputs);
     }
     return outcome;
 }
@@ -352,14 +366,14 @@ int32_t kw_exchange(Side* side, uint32_t kind, uint64_t count, uint64_t dirty, S
 
 void kw_fill(const Side* side, const Plan* plan, uint32_t set, const void* const* sources, const float* scales,
              uint64_t key) {
-    fill_set(*plan, side->arena + plan->origin + plan->stride * set, sources, scales, key);
+    fill_set(*plan, side->arena, set, sources, scales, key);
 }
 
 void kw_call(const Side* side, const Plan* plan, uint32_t call, uint32_t set) { write_call(*side, *plan, call, set); }
 
 int32_t kw_inspect(const Side* side, const Plan* plan, uint32_t set, const void* const* sources, const float* scales,
                    uint64_t key) {
-    return inspect_set(*plan, side->arena + plan->origin + plan->stride * set, sources, scales, key, true);
+    return inspect_set(*plan, side->arena, set, sources, scales, key, true);
 }
 
 // Median wall time in ns of a round trip without calls, or an outcome below zero.

@@ -25,16 +25,17 @@ enum Outcome : int32_t {
 };
 
 struct Buffer {
-    uint64_t offset;  // from the start of its set
+    uint64_t offset;  // from the start of its set, in the region of its kind
     uint64_t bytes;
     uint32_t is_output;
     uint32_t element;
 };
 
-// How the sets of one workload lie in the arena. What is in no buffer is guard zone.
+// How the sets of one workload lie in the arena: all inputs in one region, all outputs in another, so that the
+// first can be sealed. What is in no buffer is guard zone. Buffers come in the order of the arguments, inputs first.
 struct Plan {
-    uint64_t origin;
-    uint64_t stride;
+    uint64_t origin[2];  // of the inputs, of the outputs
+    uint64_t stride[2];
     uint32_t sets;
     uint32_t buffers;
     uint32_t extents;

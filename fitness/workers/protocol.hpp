@@ -10,7 +10,8 @@ namespace kernelwright {
 
 enum Order : uint32_t {
     LOAD = 1,  // load the artifact; sent only after the driver has noted the process id
-    CALL = 2,  // call the kernel `count` times, with the argument lists at the start of the arena
+    CALL = 2,  // call the kernel `value` times, with the argument lists at the start of the arena
+    SEAL = 3,  // make `extra` bytes of the arena from offset `value` on read-only
 };
 
 enum Answer : uint32_t {
@@ -27,7 +28,7 @@ enum Answer : uint32_t {
 struct Message {
     uint32_t kind;
     uint32_t sequence;
-    uint64_t value;  // CALL: number of calls
+    uint64_t value;
     uint64_t extra;  // CALL: non-zero asks for a dirty stack and heap, with this byte
     char text[232];
 };
