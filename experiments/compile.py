@@ -1,0 +1,69 @@
+"""A kernel compiled for hardware that need not be here: ``python -m experiments.compile arch=gfx942 …``.
+
+Prints one JSON object on standard output and everything else on standard error. The verdict is
+data: the exit status is 0 whatever it is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from contextlib import redirect_stdout
+from functools import partial
+from pathlib import Path
+
+from fitness.ahead import AheadLanguage, compile_ahead
+
+from . import faults
+from .build import make
+from .composition import command_line
+from .evaluate import read_kernel
+from .faults import ConfigError
+from .names import check_import_names
+
+EPILOG = """\
+keys of this command:
+  arch=NAME          the compiler's name of the hardware: sm_90a, gfx942, gfx950 …
+  kernel=FILE        the source of one kernel, UTF-8; without it, the task's seed kernel
+
+keys of the configuration that matter here: task, language
+example:
+  python -m experiments.compile task=softmax language=triton arch=gfx942
+
+the object on standard output holds status, arch, static, artifact_bytes, log, seconds. static has what
+the toolchain tells: registers, spills, shared memory, occupancy, instruction counts. Shapes are those of
+the task's first timed workload. Neither the hardware nor its driver is needed.
+exit status: 0 whatever the verdict, 1 broken machine or missing toolchain, 2 wrong usage
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs the command."""
+    return faults.main(partial(_command, sys.argv[1:] if argv is None else argv))
+
+
+def _command(argv: Sequence[str]) -> int:
+    """Compiles one file."""
+    check_import_names()
+    parser = argparse.ArgumentParser(
+        prog="python -m experiments.compile",
+        description="Compiles one kernel for an architecture that need not be here, and prints what its binary tells.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    own, config = command_line(argv, parser, {"kernel": False, "arch": True})
+    with redirect_stdout(sys.stderr):
+        task, language = make(config, "task"), make(config, "language")
+        if not isinstance(language, AheadLanguage):
+            raise ConfigError(f"language={language.name}: compiles only for the machine that it runs on")
+        path = own.get("kernel")
+        kernel = read_kernel(Path(path), task, language) if path else task.seed_kernel(language.name)
+        compilation = compile_ahead(kernel, task, language, own["arch"])
+    print(json.dumps(compilation.to_json()))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,168 @@
+"""Compiling a kernel for hardware that need not be here, and what its binary then tells."""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import re
+import sys
+import sysconfig
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol, runtime_checkable
+
+from .compiler import find_compiler
+from .errors import TaskError
+from .evaluation import JSON, Status
+from .kernel import Kernel
+from .sandbox import Cell, Completed, Limits, find_sandbox
+from .task import Task
+
+SCHEMA = "kernelwright.compilation/1"
+
+
+@dataclass(frozen=True, slots=True)
+class AheadBuild:
+    """A command that compiles for another machine; it runs in the sandbox, in the source's folder.
+
+    Attributes:
+        argv: The command.
+        artifacts: Glob pattern of the binaries that it writes.
+        reads: Folders beside the system's that it must read.
+        environment: Its variables.
+    """
+
+    argv: tuple[str, ...]
+    artifacts: str
+    reads: tuple[Path, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+@runtime_checkable
+class AheadLanguage(Protocol):
+    """A language whose toolchain compiles without the hardware.
+
+    Attributes:
+        architectures: Patterns of what it compiles for, e.g. ``("sm_*", "gfx9*")``.
+    """
+
+    name: str
+    architectures: tuple[str, ...]
+
+    def build_ahead(self, kernel: Kernel, task: Task, arch: str, workdir: Path) -> AheadBuild:
+        """Writes the source into ``workdir`` and returns the command.
+
+        Raises:
+            ToolchainError: A part of the toolchain is missing; the message says what to install.
+        """
+        ...
+
+    def static_metrics(self, workdir: Path, arch: str, log: str) -> Mapping[str, float]:
+        """Reads what the artifacts in ``workdir`` and the compiler's ``log`` tell."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Compilation:
+    """What became of a kernel that was compiled ahead of time.
+
+    Attributes:
+        status: ``OK``, ``REJECTED``, ``BUILD_FAILED``, ``BUILD_TIMEOUT`` or ``OUT_OF_MEMORY``.
+        arch: What it was compiled for.
+        static: Registers, spills, shared memory, occupancy, instruction counts: what the toolchain tells.
+        artifact_bytes: Size of all binaries together; 0 without one.
+        log: The compiler's words, capped, without paths.
+        seconds: Wall time by stage.
+    """
+
+    status: Status
+    arch: str
+    static: Mapping[str, float] = field(default_factory=dict)
+    artifact_bytes: int = 0
+    log: str = ""
+    seconds: Mapping[str, float] = field(default_factory=dict)
+
+    def to_json(self) -> JSON:
+        """Returns a JSON object with the field names as keys and a ``schema``."""
+        return {
+            "schema": SCHEMA,
+            "status": str(self.status),
+            "arch": self.arch,
+            "static": dict(self.static),
+            "artifact_bytes": self.artifact_bytes,
+            "log": self.log,
+            "seconds": dict(self.seconds),
+        }
+
+
+def compile_ahead(
+    kernel: Kernel, task: Task, language: AheadLanguage, arch: str, *, timeout_s: float = 120.0
+) -> Compilation:
+    """Compiles ``kernel`` for ``arch`` in the sandbox and reads its static metrics.
+
+    Raises:
+        TaskError: The language does not compile for ``arch``.
+        ToolchainError: The toolchain is not complete here.
+        SandboxError: The sandbox does not come up.
+    """
+    if not any(fnmatch.fnmatch(arch, pattern) for pattern in language.architectures):
+        raise TaskError(f"{language.name} compiles for {', '.join(language.architectures)}, not for {arch!r}")
+    if not re.search(rf"\b{re.escape(kernel.entry_point)}\b", kernel.source):
+        return Compilation(Status.REJECTED, arch, log=f"no entry point {kernel.entry_point!r} in the source")
+    with tempfile.TemporaryDirectory(prefix="kernelwright-") as folder:
+        workdir = Path(folder)
+        workdir.chmod(0o777)  # the sandbox's user is another one
+        build = language.build_ahead(kernel, task, arch, workdir)
+        done = _run(build, workdir, timeout_s)
+        status = _status(done)
+        artifacts = sorted(path for path in workdir.glob(build.artifacts) if path.is_file() and not path.is_symlink())
+        if status is Status.OK and not artifacts:
+            status = Status.BUILD_FAILED
+        started = time.perf_counter()
+        static = language.static_metrics(workdir, arch, done.log) if status is Status.OK else {}
+        seconds = {"build": done.wall_s, "read": time.perf_counter() - started}
+        size = sum(path.stat().st_size for path in artifacts) if status is Status.OK else 0
+        log = _without_paths(done.log, workdir)
+        return Compilation(status, arch, {**static, "artifacts": len(artifacts)} if static else {}, size, log, seconds)
+
+
+def _run(build: AheadBuild, workdir: Path, timeout_s: float) -> Completed:
+    environment = {
+        "PATH": "/usr/local/bin:/usr/bin:/bin",
+        "HOME": "/scratch",
+        "TMPDIR": "/scratch",
+        **build.environment,
+    }
+    sandbox = find_sandbox(find_compiler())
+    if sandbox.mechanism == "limits":
+        environment |= {"HOME": str(workdir), "TMPDIR": str(workdir)}
+    cell = Cell(reads=build.reads, scratch=workdir, environment=environment)
+    limits = Limits(timeout_s, int(4 * timeout_s) + 1, 32 << 30, file_bytes=1 << 30, processes=4096, descriptors=1024)
+    return sandbox.run(build.argv, cell, limits)
+
+
+def _status(done: Completed) -> Status:
+    if done.status is None:
+        return Status.BUILD_TIMEOUT
+    if done.ok:
+        return Status.OK
+    if os.WIFSIGNALED(done.status) and os.WTERMSIG(done.status) == 9 or "MemoryError" in done.log:
+        return Status.OUT_OF_MEMORY
+    return Status.BUILD_FAILED
+
+
+def _without_paths(log: str, workdir: Path) -> str:
+    """Shortens absolute paths to their last part: they say nothing about the kernel."""
+    return re.sub(r"(?:/[\w.+-]+){2,}/([\w.+-]+)", r"\1", log.replace(f"{workdir}/", "").replace("/scratch/", ""))
+
+
+def python_reads() -> tuple[Path, ...]:
+    """Returns the folders that this Python needs to be run again in a sandbox."""
+    places = {sys.prefix, sys.base_prefix, sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
+    places |= {str(Path(__file__).parent / "workers"), os.path.dirname(os.path.realpath(sys.executable))}
+    places |= {entry for entry in sys.path if entry.endswith("-packages")}
+    folders = [place for place in sorted(places) if place and os.path.isdir(place) and place not in {"/usr", "/"}]
+    return (*map(Path, folders), Path("/dev/urandom"))

@@ -1,0 +1,142 @@
+"""CUDA C++ with a plain ``extern "C"`` launcher: no torch extension, no Python."""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import json
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..ahead import AheadBuild, python_reads
+from ..compiler import find_compiler
+from ..errors import ToolchainError
+from ..kernel import Kernel
+from ..language import Build
+from ..static import Metrics, cubin_metrics, nvidia_occupancy, ptxas_metrics
+from ..target import Target
+from ..task import Task
+from .disassembly import sass
+from .launch_syntax import host_part, rewrite_launches
+from .python_hosted import WORKERS, versions
+from .simt import simt_build
+
+_INSTALL = "pip install nvidia-cuda-nvrtc cuda-bindings, or install the CUDA toolkit"
+_ENVIRONMENT = {"LC_ALL": "C", "PATH": "/usr/local/bin:/usr/bin:/bin", "TMPDIR": ".", "HOME": "."}
+
+
+@dataclass(frozen=True)
+class Cuda:
+    """A source whose ``kernel(inputs…, outputs…, axes…, stream)`` launches ``__global__`` functions.
+
+    Attributes:
+        compiler: ``"nvrtc"`` (fast, device code only), ``"nvcc"``, or ``"auto"``: NVRTC, and nvcc where
+            there is no NVRTC.
+    """
+
+    compiler: str = "auto"
+    name: str = "cuda"
+    suffix: str = ".cu"
+    grammar: str = "cpp"
+    architectures: tuple[str, ...] = ("sm_*",)
+    trailing_arguments: int = 1
+
+    def build(self, kernel: Kernel, target: Target, workdir: Path) -> Build:
+        """Returns the command that makes a shared object with the source's ``kernel`` function.
+
+        Raises:
+            ToolchainError: There is neither NVRTC nor nvcc.
+        """
+        if target.name == "interpret":
+            return simt_build(kernel, workdir, warp=32)
+        if self._uses_nvrtc():
+            return self._build_nvrtc(kernel, target, workdir)
+        (workdir / "kernel.cu").write_text(kernel.source, encoding="utf-8")
+        nvcc = self._nvcc()
+        flags = (f"-arch={target.arch}", "-O3", "-std=c++17", "-shared", "-Xcompiler", "-fPIC", "-cudart", "shared")
+        argv = (nvcc, *flags, "kernel.cu", "-o", "kernel.so")
+        reads = (Path(nvcc).resolve().parent.parent,)
+        return Build(argv, Path("kernel.so"), "shared_object", reads=reads, environment=_ENVIRONMENT)
+
+    def _build_nvrtc(self, kernel: Kernel, target: Target, workdir: Path) -> Build:
+        self._write_device(kernel, target.arch, workdir)
+        call = "::kernelwright::launcher<decltype(&{name})>({text}, {configuration})"
+        host = host_part(rewrite_launches(kernel.source, call).source)
+        (workdir / "host.cpp").write_text(host, encoding="utf-8")
+        manifest = json.loads((workdir / "manifest.json").read_text(encoding="utf-8"))
+        compiler = find_compiler()
+        manifest |= {"host": "host.cpp", "header": str(WORKERS / "cuda_host.h"), "compiler": compiler.argv}
+        (workdir / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+        argv = (sys.executable, "-I", "-B", str(WORKERS / "build_cuda.py"), "manifest.json")
+        reads = (*python_reads(), *map(Path, cuda_headers()), *compiler.reads)
+        return Build(argv, Path("kernel.so"), "shared_object", reads=reads, environment=_ENVIRONMENT)
+
+    def fingerprint(self, target: Target) -> str:
+        """Returns the compiler's version, and the target's architecture.
+
+        Raises:
+            ToolchainError: There is neither NVRTC nor nvcc.
+        """
+        if target.name == "interpret":
+            return f"simt {find_compiler().version}"
+        if self._uses_nvrtc():
+            return f"nvrtc {versions('nvidia-cuda-nvrtc', 'cuda-bindings')} {find_compiler().version} {target.arch}"
+        return f"nvcc {self._nvcc()} {target.arch}"
+
+    def _uses_nvrtc(self) -> bool:
+        return self.compiler != "nvcc" and importlib.util.find_spec("cuda") is not None and _has_nvrtc()
+
+    def _nvcc(self) -> str:
+        nvcc = shutil.which("nvcc")
+        if nvcc is None or self.compiler == "nvrtc":
+            raise ToolchainError(f"cuda needs a compiler: {_INSTALL}")
+        return nvcc
+
+    def build_ahead(self, kernel: Kernel, task: Task, arch: str, workdir: Path) -> AheadBuild:
+        """Compiles the device code to a cubin.
+
+        Raises:
+            ToolchainError: There is neither NVRTC nor nvcc.
+        """
+        if self._uses_nvrtc():
+            self._write_device(kernel, arch, workdir)
+            argv: tuple[str, ...] = (sys.executable, "-I", "-B", str(WORKERS / "ahead_cuda.py"), "manifest.json")
+            return AheadBuild(argv, "kernels.cubin", reads=(*python_reads(), *map(Path, cuda_headers())))
+        (workdir / "kernel.cu").write_text(kernel.source, encoding="utf-8")
+        nvcc = self._nvcc()
+        argv = (nvcc, f"-arch={arch}", "-O3", "-std=c++17", "-Xptxas", "-v", "-cubin", "kernel.cu", "-o", "kernels.cubin")
+        return AheadBuild(argv, "kernels.cubin", reads=(Path(nvcc).resolve().parent.parent,))
+
+    def _write_device(self, kernel: Kernel, arch: str, workdir: Path) -> None:
+        """Writes what NVRTC compiles."""
+        rewritten = rewrite_launches(kernel.source, call="kernelwright_launch")
+        (workdir / "kernel.cu").write_text(rewritten.source, encoding="utf-8")
+        manifest = {"source": "kernel.cu", "kernels": rewritten.kernels, "arch": arch, "include": cuda_headers()}
+        (workdir / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+
+    def static_metrics(self, workdir: Path, arch: str, log: str) -> Metrics:
+        """Combines the binary's own record with the assembler's report.
+
+        Occupancy is that of blocks of 256 threads: the launch decides, and it has not happened.
+        """
+        cubin = workdir / "kernels.cubin"
+        metrics = {**cubin_metrics(cubin.read_bytes()), **ptxas_metrics(log), **sass(cubin)}
+        metrics["occupancy_256"] = nvidia_occupancy(arch, metrics["registers"], metrics["shared_bytes"], 256)
+        return metrics
+
+
+@functools.cache
+def _has_nvrtc() -> bool:
+    return importlib.util.find_spec("cuda.bindings.nvrtc") is not None
+
+
+@functools.cache
+def cuda_headers() -> list[str]:
+    """Returns the folders with CUDA's device headers: the wheel's, else the toolkit's; maybe none."""
+    spec = importlib.util.find_spec("nvidia")
+    roots = [Path(root) / "cu13" for root in (spec.submodule_search_locations or ())] if spec else []
+    nvcc = shutil.which("nvcc")
+    roots += [Path(nvcc).resolve().parent.parent] if nvcc else []
+    return [str(root / "include") for root in roots if (root / "include" / "cuda_fp16.h").is_file()][:1]

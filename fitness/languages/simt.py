@@ -1,0 +1,35 @@
+"""CUDA and HIP sources built for the CPU, where one fiber plays one thread: verdicts, no times."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ..compiler import find_compiler
+from ..kernel import Kernel
+from ..language import Build
+from .launch_syntax import rewrite_launches
+from .python_hosted import WORKERS
+
+_HEADERS = ("cuda_runtime.h", "cuda.h", "cuda_fp16.h", "device_launch_parameters.h", "hip/hip_runtime.h", "hip/hip_fp16.h")
+
+
+def simt_build(kernel: Kernel, workdir: Path, warp: int) -> Build:
+    """Returns the command that builds a GPU source as a shared object for this CPU.
+
+    Args:
+        kernel: In CUDA or HIP C++.
+        workdir: Where its rewritten source is written.
+        warp: Lanes of a warp: 32 for NVIDIA, 64 for AMD's CDNA.
+
+    Raises:
+        ToolchainError: There is no C++ compiler.
+    """
+    (workdir / "kernel.cpp").write_text(rewrite_launches(kernel.source).source, encoding="utf-8")
+    for name in _HEADERS:  # what they declare is in simt.h
+        (workdir / name).parent.mkdir(exist_ok=True)
+        (workdir / name).write_text("", encoding="utf-8")
+    compiler = find_compiler()
+    flags = ("-std=c++20", "-O1", "-w", "-fPIC", "-shared", "-I.", f"-DKERNELWRIGHT_WARP={warp}", "-fno-gnu-unique")
+    argv = (*compiler.argv, *flags, "-include", str(WORKERS / "simt.h"), "kernel.cpp", "-o", "kernel.so")
+    environment = {"LC_ALL": "C", "PATH": "/usr/bin:/bin", "TMPDIR": ".", "HOME": "."}
+    return Build(argv, Path("kernel.so"), "shared_object", reads=(WORKERS, *compiler.reads), environment=environment)

@@ -1,0 +1,68 @@
+"""Triton: for NVIDIA and AMD GPUs, and for the interpreter on a CPU."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..ahead import AheadBuild
+from ..kernel import Kernel
+from ..language import Build
+from ..static import Metrics, amd_assembly_metrics, code_object_metrics, combine, cubin_metrics, nvidia_occupancy, read_text
+from ..target import Target
+from ..task import Task
+from .disassembly import sass
+from .python_hosted import module_ahead, require, versions, write_module
+
+_MODULES = {"torch": "pip install torch", "triton": "pip install triton"}
+
+
+@dataclass(frozen=True)
+class Triton:
+    """A Python module whose ``kernel_fn`` launches ``triton.jit`` functions.
+
+    There is no CPU backend that can be installed: on a CPU, Triton kernels are interpreted (target
+    ``interpret``), which gives verdicts and no times.
+    """
+
+    name: str = "triton"
+    suffix: str = ".py"
+    grammar: str = "python"
+    architectures: tuple[str, ...] = ("sm_*", "gfx9*", "gfx1*")
+
+    def build(self, kernel: Kernel, target: Target, workdir: Path) -> Build:
+        """Writes the module; Triton compiles at the first call, into a cache of the candidate's own."""
+        return write_module(kernel, workdir)
+
+    def fingerprint(self, target: Target) -> str:
+        """Returns the versions of Triton and torch."""
+        require(_MODULES, self.name)
+        return versions("triton", "torch")
+
+    def build_ahead(self, kernel: Kernel, task: Task, arch: str, workdir: Path) -> AheadBuild:
+        """Compiles every launch of the task's first timed workload.
+
+        Raises:
+            ToolchainError: torch or triton is missing.
+        """
+        require(_MODULES, self.name)
+        suffix = "hsaco" if arch.startswith("gfx") else "cubin"
+        return module_ahead(kernel, task, arch, workdir, "ahead_triton.py", f"launch_*.{suffix}")
+
+    def static_metrics(self, workdir: Path, arch: str, log: str) -> Metrics:
+        """Combines what the binaries, their assembly and Triton's own metadata tell."""
+        return combine(_launch(path, arch) for path in sorted(workdir.glob("launch_*.json")))
+
+
+def _launch(path: Path, arch: str) -> Metrics:
+    """Reads one launch; shared memory is dynamic in Triton, so only its own metadata knows it."""
+    facts = json.loads(path.read_text(encoding="utf-8"))
+    if arch.startswith("gfx"):
+        metrics = code_object_metrics(path.with_suffix(".hsaco").read_bytes())
+        metrics |= amd_assembly_metrics(read_text(path.with_suffix(".amdgcn")))
+    else:
+        cubin = path.with_suffix(".cubin")
+        metrics = cubin_metrics(cubin.read_bytes()) | sass(cubin)
+        metrics["occupancy"] = nvidia_occupancy(arch, metrics["registers"], facts["shared"] or 0, 32 * facts["num_warps"])
+    return {**metrics, "shared_bytes": facts["shared"] or 0, "warps": facts["num_warps"]}

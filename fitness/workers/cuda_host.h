@@ -1,0 +1,135 @@
+// The host side of a CUDA source whose device code NVRTC has compiled: launches through the driver.
+//
+// Compiled in front of the source, from which the bodies of device functions have been taken out.
+// The driver's library is looked up at run time, so that building needs no CUDA installation.
+#pragma once
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <cfloat>
+#include <climits>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <unordered_map>
+
+#define __global__
+#define __device__
+#define __host__
+#define __constant__ static
+#define __shared__ static
+#define __forceinline__ inline
+#define __noinline__
+#define __launch_bounds__(...)
+#define __grid_constant__
+#define warpSize 32
+
+struct dim3 {
+    unsigned x, y, z;
+    constexpr dim3(unsigned x = 1, unsigned y = 1, unsigned z = 1) : x(x), y(y), z(z) {}
+};
+struct float2 { float x, y; };
+struct float3 { float x, y, z; };
+struct alignas(16) float4 { float x, y, z, w; };
+struct int2 { int x, y; };
+struct alignas(16) int4 { int x, y, z, w; };
+struct uint2 { unsigned x, y; };
+struct alignas(16) uint4 { unsigned x, y, z, w; };
+struct __half { unsigned short bits; };
+struct __half2 { __half x, y; };
+typedef __half half;
+typedef __half2 half2;
+
+typedef struct CUstream_st* cudaStream_t;
+typedef int cudaError_t;
+enum { cudaSuccess = 0, cudaFuncAttributeMaxDynamicSharedMemorySize = 8 };
+
+extern const char kernelwright_cubin[];
+extern const char* const kernelwright_names[][2];  // as written, as the binary calls it; ends with nulls
+
+namespace kernelwright {
+
+inline void* symbol(const char* name) {
+    static void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL);
+    void* found = library ? dlsym(library, name) : nullptr;
+    if (!found) {
+        std::fprintf(stderr, "the CUDA driver has no %s\n", name);
+        std::abort();
+    }
+    return found;
+}
+
+inline void demand(int result, const char* what) {
+    if (result != 0) {
+        std::fprintf(stderr, "%s failed with CUDA error %d\n", what, result);
+        std::abort();
+    }
+}
+
+template <class... Arguments>
+void call(const char* name, Arguments... arguments) {
+    static std::unordered_map<std::string, void*> known;
+    void*& found = known[name];
+    if (!found) found = symbol(name);
+    demand(reinterpret_cast<int (*)(Arguments...)>(found)(arguments...), name);
+}
+
+inline void* function(const char* name) {
+    static void* module = [] {
+        void* loaded = nullptr;
+        call("cuModuleLoadData", &loaded, static_cast<const void*>(kernelwright_cubin));
+        return loaded;
+    }();
+    static std::unordered_map<std::string, void*> known;
+    void*& found = known[name];
+    for (auto pair = kernelwright_names; !found && (*pair)[0]; ++pair)
+        if (!std::strcmp((*pair)[0], name)) call("cuModuleGetFunction", &found, module, (*pair)[1]);
+    if (!found) demand(500, name);
+    return found;
+}
+
+struct Configuration {
+    dim3 grid, size;
+    size_t dynamic_bytes;
+    cudaStream_t stream;
+    Configuration(dim3 grid, dim3 size, size_t dynamic_bytes = 0, cudaStream_t stream = nullptr)
+        : grid(grid), size(size), dynamic_bytes(dynamic_bytes), stream(stream) {}
+};
+
+template <class Function>
+struct Launcher;
+
+template <class... Parameters>
+struct Launcher<void (*)(Parameters...)> {
+    const char* name;
+    Configuration configuration;
+    void operator()(Parameters... parameters) const {
+        void* addresses[] = {const_cast<void*>(static_cast<const void*>(&parameters))..., nullptr};
+        void* launched = function(name);
+        const Configuration& c = configuration;
+        if (c.dynamic_bytes > 48 * 1024) call("cuFuncSetAttribute", launched, 8, static_cast<int>(c.dynamic_bytes));
+        call("cuLaunchKernel", launched, c.grid.x, c.grid.y, c.grid.z, c.size.x, c.size.y, c.size.z,
+             static_cast<unsigned>(c.dynamic_bytes), c.stream, static_cast<void**>(addresses), static_cast<void**>(nullptr));
+    }
+};
+
+template <class Function>
+Launcher<Function> launcher(const char* name, Configuration configuration) {
+    return {name, configuration};
+}
+
+}  // namespace kernelwright
+
+inline cudaError_t cudaMemsetAsync(void* at, int value, size_t bytes, cudaStream_t stream = nullptr) {
+    kernelwright::call("cuMemsetD8Async", reinterpret_cast<unsigned long long>(at), static_cast<unsigned char>(value),
+                       bytes, stream);
+    return cudaSuccess;
+}
+inline cudaError_t cudaGetLastError() { return cudaSuccess; }
+template <class... Arguments>
+cudaError_t cudaFuncSetAttribute(Arguments...) { return cudaSuccess; }
+#define KERNELWRIGHT_DYNAMIC_SHARED(T, name) T* name = nullptr

@@ -1,0 +1,431 @@
+"""Runs one candidate on a GPU, or in an interpreter on the CPU, at its parent's word.
+
+Started by path as ``python -I device.py``; standard input and output are pipes to its parent, and are
+moved away before anything else can write to them. A message is an 8-byte length, JSON of that length, and the raw bytes of the arrays that the JSON
+declares under ``arrays`` (name, dtype, shape). The parent sends inputs call by call and never an
+expected value; this process returns outputs and times, and judges nothing. One process serves
+warm-up of the libraries, then exactly one candidate.
+
+Commands: ``probe`` (facts of the device), ``peaks`` (measured bandwidth and arithmetic; only before
+a candidate is loaded), ``load``, ``call`` (fresh inputs, outputs back), ``time`` (events around every
+call, caches flushed before each, chosen outputs back), ``train`` (a CUDA graph of many calls, replayed
+on command so that the parent's own clock can bound what the events claim).
+
+Torch's dtype of a NumPy array decides the dtype of a tensor; bfloat16 travels as uint16.
+"""
+
+import ctypes
+import importlib.util
+import json
+import os
+import struct
+import sys
+import time
+
+GUARD = 256  # elements on both sides of every tensor that this process owns
+PATTERN = 0x5A
+
+
+class Pipes:
+    """The two ends towards the parent."""
+
+    def __init__(self, receive, send):
+        """Takes over the descriptors."""
+        self.receive, self.send = receive, send
+
+    def read(self):
+        """Returns the next message and its arrays, or None when the parent is gone."""
+        import numpy
+
+        head = self._exactly(8)
+        if head is None:
+            return None
+        message = json.loads(self._exactly(struct.unpack("<Q", head)[0]))
+        arrays = {}
+        for spec in message.get("arrays", ()):
+            count = 1
+            for extent in spec["shape"]:
+                count *= extent
+            data = self._exactly(count * numpy.dtype(spec["dtype"]).itemsize)
+            arrays[spec["name"]] = numpy.frombuffer(data, dtype=spec["dtype"]).reshape(spec["shape"])
+        return message, arrays
+
+    def write(self, message, arrays=None):
+        """Sends a message with its arrays."""
+        arrays = arrays or {}
+        declared = [{"name": n, "dtype": str(a.dtype), "shape": list(a.shape)} for n, a in arrays.items()]
+        head = json.dumps({**message, "arrays": declared}).encode()
+        os_write_all(self.send, struct.pack("<Q", len(head)) + head)
+        for array in arrays.values():
+            os_write_all(self.send, memoryview(array).cast("B") if array.size else b"")
+
+    def _exactly(self, size):
+        data = bytearray(size)
+        view, at = memoryview(data), 0
+        while at < size:
+            piece = os.readv(self.receive, [view[at:]])
+            if not piece:
+                return None
+            at += piece
+        return bytes(data)
+
+
+def os_write_all(descriptor, data):
+    """Writes all of ``data``."""
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
+
+
+class Device:
+    """What the commands need of torch, for a GPU or for the interpreter on a CPU."""
+
+    def __init__(self):
+        """Imports torch and wakes the device up."""
+        import torch
+
+        self.torch = torch
+        self.name = os.environ.get("KERNELWRIGHT_DEVICE", "cuda")
+        self.gpu = self.name != "cpu"
+        self.flush_buffer = None
+        if self.gpu:
+            torch.cuda.init()
+            torch.zeros(1, device=self.name)
+        self.strict()
+
+    def strict(self):
+        """Sets every switch that trades precision for speed to what the task declares: none."""
+        torch = self.torch
+        torch.backends.cuda.matmul.allow_tf32 = False
+        torch.backends.cudnn.allow_tf32 = False
+        torch.backends.cuda.matmul.allow_fp16_reduced_precision_reduction = False
+        torch.set_default_dtype(torch.float32)
+
+    def synchronize(self):
+        """Waits for everything on the device, whatever stream it is on."""
+        if self.gpu:
+            self.torch.cuda.synchronize()
+
+    def flush(self):
+        """Writes a buffer of twice the L2 cache."""
+        if self.flush_buffer is None:
+            size = 2 * self.torch.cuda.get_device_properties(0).L2_cache_size
+            self.flush_buffer = self.torch.empty(size, dtype=self.torch.int8, device=self.name)
+        self.flush_buffer.zero_()
+
+    def facts(self):
+        """Returns what the device and its libraries are."""
+        torch = self.torch
+        facts = {"torch": torch.__version__}
+        triton = importlib.util.find_spec("triton")
+        if triton:
+            from importlib.metadata import version
+
+            facts["triton"] = version("triton")
+        if self.gpu:
+            p = torch.cuda.get_device_properties(0)
+            facts |= {"device": p.name, "multiprocessors": p.multi_processor_count, "memory_bytes": p.total_memory}
+            facts |= {"l2_bytes": p.L2_cache_size, "hip": torch.version.hip or "", "cuda": torch.version.cuda or ""}
+            facts["arch"] = getattr(p, "gcnArchName", "").split(":")[0] if torch.version.hip else f"sm_{p.major}{p.minor}"
+        return facts
+
+    def peaks(self):
+        """Measures bandwidth (copy) and arithmetic (matrix products of every precision) in units a second."""
+        torch = self.torch
+        source = torch.empty(1 << 30, dtype=torch.int8, device=self.name)
+        target = torch.empty_like(source)
+        peaks = {"bytes_per_s": 2 * source.numel() / self._best(lambda: target.copy_(source))}
+        a = torch.randn(8192, 8192, device=self.name)
+        torch.backends.cuda.matmul.allow_tf32 = True
+        for dtype in (torch.float32, torch.float16):
+            m = a.to(dtype)
+            peaks[f"flops_per_s_{str(dtype).removeprefix('torch.')}"] = 2 * 8192**3 / self._best(lambda m=m: m @ m)
+        self.strict()
+        return peaks
+
+    def _best(self, work, repeats=12):
+        times = []
+        for _ in range(repeats):
+            start, end = (self.torch.cuda.Event(enable_timing=True) for _ in range(2))
+            start.record()
+            work()
+            end.record()
+            end.synchronize()
+            times.append(start.elapsed_time(end) / 1e3)
+        return min(times)
+
+
+class Owned:
+    """A tensor with guard zones on both sides, owned by this process."""
+
+    def __init__(self, device, dtype, shape):
+        """Allocates the tensor and its guards."""
+        torch = device.torch
+        count = 1
+        for extent in shape:
+            count *= extent
+        self.count = count
+        self.buffer = torch.empty(count + 2 * GUARD, dtype=dtype, device=device.name)
+        self.bytes = self.buffer.view(torch.uint8)
+        self.tensor = self.buffer[GUARD : GUARD + count].view(shape)
+        self.poison()
+
+    def poison(self):
+        """Fills the tensor with NaN (integers: a pattern) and resets the guards."""
+        self.bytes.fill_(PATTERN)
+        if self.buffer.dtype.is_floating_point:
+            self.tensor.fill_(float("nan"))
+
+    def intact(self):
+        """Whether both guards are as they were."""
+        edge = GUARD * self.buffer.element_size()
+        end = self.bytes.numel() - edge
+        return bool((self.bytes[:edge] == PATTERN).all()) and bool((self.bytes[end:] == PATTERN).all())
+
+
+class Candidate:
+    """A loaded kernel, called in one of two ways: ``fn(*inputs)`` or through pointers."""
+
+    def __init__(self, device, manifest):
+        """Loads it; its code runs from here on."""
+        self.device = device
+        self.specs = manifest["outputs"]
+        self.axes = manifest["axes"]
+        self.pointers = manifest["kind"] == "shared_object"
+        if self.pointers:
+            self.function = getattr(ctypes.CDLL(manifest["path"], mode=os.RTLD_NOW), manifest["entry_point"])
+            self.function.restype = None
+        else:
+            spec = importlib.util.spec_from_file_location("candidate", manifest["path"])
+            module = importlib.util.module_from_spec(spec)
+            sys.modules["candidate"] = module
+            spec.loader.exec_module(module)
+            self.function = getattr(module, manifest["entry_point"])
+
+    def outputs(self, axes):
+        """Returns poisoned tensors for a kernel that is given its outputs; None for one that makes them."""
+        if not self.pointers:
+            return None
+        shapes = [[e if isinstance(e, int) else axes[e] for e in spec["shape"]] for spec in self.specs]
+        dtypes = [getattr(self.device.torch, spec["dtype"]) for spec in self.specs]
+        return [Owned(self.device, dtype, shape) for dtype, shape in zip(dtypes, shapes, strict=True)]
+
+    def call(self, inputs, outputs, axes):
+        """Calls the kernel; returns its outputs, whoever made them."""
+        if not self.pointers:
+            made = self.function(*inputs)
+            return list(made) if isinstance(made, tuple | list) else [made]
+        arguments = [ctypes.c_void_p(t.data_ptr()) for t in [*inputs, *(o.tensor for o in outputs)]]
+        arguments += [ctypes.c_long(axes[name]) for name in self.axes]
+        stream = self.device.torch.cuda.current_stream().cuda_stream if self.device.gpu else 0
+        self.function(*arguments, ctypes.c_void_p(stream))
+        return [output.tensor for output in outputs]
+
+
+class Session:
+    """Answers commands about one candidate."""
+
+    def __init__(self, pipes, device):
+        """Starts without a candidate."""
+        self.pipes, self.device, self.candidate = pipes, device, None
+
+    def load(self, message, arrays):
+        """Loads the candidate."""
+        started = time.perf_counter()
+        self.candidate = Candidate(self.device, message)
+        return {"seconds": time.perf_counter() - started}, {}
+
+    def own(self, arrays):
+        """Returns guarded tensors that hold ``arrays``."""
+        torch = self.device.torch
+        owned = []
+        for array in arrays.values():
+            source = torch.from_numpy(array.copy())
+            holder = Owned(self.device, source.dtype, list(array.shape))
+            holder.tensor.copy_(source)
+            owned.append(holder)
+        return owned
+
+    def call(self, message, arrays):
+        """Runs the kernel ``repeats`` times on equal inputs, each time after poisoning what it may reuse."""
+        axes, results, facts = message["axes"], {}, {"forms": [], "tampered": [], "aliased": False}
+        for turn in range(message.get("repeats", 1)):
+            inputs = self.own(arrays)
+            outputs = self.candidate.outputs(axes)
+            self.dirty_allocator(turn)
+            self.device.synchronize()
+            made = self.candidate.call([i.tensor for i in inputs], outputs, axes)
+            # Copied on the candidate's own stream, before anything waits for other streams.
+            copies = [self.plain(each, facts) for each in made]
+            self.device.synchronize()
+            facts["tampered"] += self.tampering(inputs, arrays, outputs)
+            storages = {i.buffer.untyped_storage().data_ptr() for i in inputs}
+            facts["aliased"] |= any(self.storage(each) in storages for each in made)
+            for name, copy in zip(self.names(len(made)), copies, strict=True):
+                if copy is not None:
+                    results[f"{name}@{turn}"] = copy.cpu().numpy()
+            self.poison_made(made)
+        return facts, results
+
+    def names(self, count):
+        """Returns the declared names of outputs; surplus outputs get a number."""
+        declared = [spec["name"] for spec in self.candidate.specs]
+        return [declared[i] if i < len(declared) else f"surplus{i}" for i in range(count)]
+
+    def plain(self, value, facts):
+        """Returns a copy of a plain tensor in memory of this process; what is not plain is reported."""
+        torch = self.device.torch
+        form = {"type": type(value).__name__, "plain": type(value) is torch.Tensor and not getattr(value, "__dict__", None)}
+        facts["forms"].append(form)
+        if not form["plain"] or value.layout is not torch.strided:
+            form["plain"] = False
+            return None
+        form |= {"dtype": str(value.dtype).removeprefix("torch."), "shape": list(value.shape), "device": value.device.type}
+        copy = value.detach().clone(memory_format=torch.contiguous_format)
+        return copy.view(torch.uint16) if copy.dtype is torch.bfloat16 else copy
+
+    def storage(self, value):
+        """Returns where the storage of a tensor begins, or None."""
+        return value.untyped_storage().data_ptr() if type(value) is self.device.torch.Tensor else None
+
+    def tampering(self, inputs, arrays, outputs):
+        """Names what the call has changed that it must not change."""
+        torch = self.device.torch
+        found = []
+        for holder, (name, array) in zip(inputs, arrays.items(), strict=True):
+            before = torch.from_numpy(array.copy()).to(self.device.name).view(torch.uint8)
+            if not torch.equal(holder.tensor.contiguous().view(torch.uint8).flatten(), before.flatten()):
+                found.append(f"input {name} changed")
+            if not holder.intact():
+                found.append(f"memory around input {name} overwritten")
+        found += ["memory around an output overwritten" for o in outputs or () if not o.intact()]
+        return found
+
+    def poison_made(self, made):
+        """Fills outputs that the candidate made, so that freed memory never holds an answer."""
+        for value in made:
+            if type(value) is self.device.torch.Tensor and value.is_floating_point():
+                value.detach().fill_(float("nan"))
+
+    def dirty_allocator(self, turn):
+        """Leaves different garbage in free memory on every turn: uninitialised reads then differ."""
+        torch = self.device.torch
+        for size in (1 << 12, 1 << 16, 1 << 20):
+            torch.full((size,), float("nan") if turn % 2 else 1e30 * (turn + 1), device=self.device.name)
+
+    def time(self, message, arrays):
+        """Times ``calls`` calls one by one, with flushed caches and data that no call has seen."""
+        torch, axes = self.device.torch, message["axes"]
+        judged, scales = set(message["judged"]), message["scales"]
+        pool = [holder.tensor for holder in self.own(arrays)]
+        inputs = [Owned(self.device, tensor.dtype, list(tensor.shape)) for tensor in pool]
+        events = [[torch.cuda.Event(enable_timing=True) for _ in range(2)] for _ in scales]
+        results, facts = {}, {"forms": [], "tampered": []}
+        for i, scale in enumerate(scales):
+            outputs = self.candidate.outputs(axes)
+            for holder, source in zip(inputs, pool, strict=True):
+                holder.tensor.copy_(source)
+                if holder.tensor.is_floating_point():
+                    holder.tensor.mul_(scale)
+            if message["flush"]:
+                self.device.flush()
+            events[i][0].record()
+            made = self.candidate.call([holder.tensor for holder in inputs], outputs, axes)
+            events[i][1].record()
+            if i in judged:
+                for name, value in zip(self.names(len(made)), made, strict=True):
+                    copy = self.plain(value, facts)
+                    if copy is not None:
+                        results[f"{name}@{i}"] = copy
+            self.poison_made(made)
+        self.device.synchronize()
+        facts["tampered"] += [f"memory around input {i} overwritten" for i, h in enumerate(inputs) if not h.intact()]
+        facts["times_us"] = [start.elapsed_time(end) * 1e3 for start, end in events]
+        return facts, {name: value.cpu().numpy() for name, value in results.items()}
+
+    def train(self, message, arrays):
+        """Captures ``calls`` calls on as many sets of buffers in a graph, then replays it on command.
+
+        Before each replay the inputs are filled anew. The parent times from its ``replay`` command to
+        the ``done`` message, then asks for the outputs of one call.
+        """
+        torch, axes, calls = self.device.torch, message["axes"], message["calls"]
+        pool = [holder.tensor for holder in self.own(arrays)]
+        sets = [[torch.empty_like(tensor) for tensor in pool] for _ in range(calls)]
+        owned = [self.candidate.outputs(axes) for _ in range(calls)]
+        graph, made = torch.cuda.CUDAGraph(), []
+        self.fill(sets, pool, 1.0)
+        try:
+            side = torch.cuda.Stream()
+            side.wait_stream(torch.cuda.current_stream())
+            with torch.cuda.stream(side):
+                self.candidate.call(sets[0], owned[0], axes)
+            torch.cuda.current_stream().wait_stream(side)
+            self.device.synchronize()
+            with torch.cuda.graph(graph):
+                made = [self.candidate.call(each, out, axes) for each, out in zip(sets, owned, strict=True)]
+        except RuntimeError as error:
+            self.device.synchronize()
+            return {"captured": False, "reason": str(error).splitlines()[0][:200]}, {}
+        self.pipes.write({"captured": True})
+        while True:
+            command, _ = self.pipes.read()
+            if command["command"] == "replay":
+                self.fill(sets, pool, command["scale"])
+                for values in made:
+                    self.poison_made(values)
+                self.device.synchronize()
+                self.pipes.write({"ready": True})
+                self.pipes.read()
+                graph.replay()
+                self.device.synchronize()
+                self.pipes.write({"done": True})
+            else:
+                values = made[command["index"]]
+                names = self.names(len(values))
+                copies = {f"{n}@0": self.plain(v, {"forms": []}) for n, v in zip(names, values, strict=True)}
+                return {"captured": True}, {n: copy.cpu().numpy() for n, copy in copies.items() if copy is not None}
+
+    def fill(self, sets, pool, scale):
+        """Gives every set of buffers data of its own: the pool's, times a factor that differs."""
+        for i, tensors in enumerate(sets):
+            for tensor, source in zip(tensors, pool, strict=True):
+                tensor.copy_(source)
+                if tensor.is_floating_point():
+                    tensor.mul_(scale * (1.0 + i / 1024))
+
+
+def main():
+    """Serves the parent until it closes its end."""
+    pipes = Pipes(os.dup(0), os.dup(1))
+    with open(os.devnull, "rb") as nothing:
+        os.dup2(nothing.fileno(), 0)
+    os.dup2(2, 1)
+    device = Device()
+    session = Session(pipes, device)
+    pipes.write({"ready": True, "pid": os.getpid()})
+    commands = {"load": session.load, "call": session.call, "time": session.time, "train": session.train}
+    while (received := pipes.read()) is not None:
+        message, arrays = received
+        if message["command"] == "probe":
+            pipes.write({"facts": device.facts()})
+            continue
+        if message["command"] == "peaks":
+            pipes.write({"peaks": device.peaks()})
+            continue
+        try:
+            reply, results = commands[message["command"]](message, arrays)
+        except device.torch.OutOfMemoryError as error:
+            pipes.write({"failed": "out_of_memory", "log": str(error)[-4000:]})
+            return
+        except BaseException as error:  # noqa: BLE001  # a candidate may raise SystemExit or worse
+            import traceback
+
+            kind = "exited" if isinstance(error, SystemExit | KeyboardInterrupt) else "raised"
+            pipes.write({"failed": kind, "log": traceback.format_exc()[-8000:]})
+            return
+        pipes.write(reply, results)
+
+
+if __name__ == "__main__":
+    main()
