@@ -74,7 +74,7 @@ class Author:
         # A diff needs something to refer to; on a clean slate the whole kernel is asked for.
         diff = self.mode == "diff" and bool(parents) and self.ingredients.source
         form = filled("answer_diff") if diff else filled("answer_full", fence=wanted.fence)
-        return messages(parents, brief, wanted, self.ingredients, f"{told}\n\n{form}", self.library)
+        return messages(parents, brief, wanted, self.ingredients, instruction=f"{told}\n\n{form}", library=self.library)
 
     def propose(self, parents: Sequence[Parent], brief: Brief, rng: np.random.Generator) -> Proposal:
         """Asks once and reads the answer.

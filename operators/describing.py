@@ -47,7 +47,8 @@ def profile(evaluation: Evaluation, task: Task) -> str:
             continue
         cost = task.cost(workload)
         sizes = ", ".join(f"{axis}={size}" for axis, size in workload.axes.items())
-        rates = f"{cost.bytes / measurement.latency_us / 1e3:.1f} GB/s, {cost.flops / measurement.latency_us / 1e3:.1f} GFLOP/s"
+        bytes_per_ns, flops_per_ns = (each / measurement.latency_us / 1e3 for each in (cost.bytes, cost.flops))
+        rates = f"{bytes_per_ns:.1f} GB/s, {flops_per_ns:.1f} GFLOP/s"
         lines.append(f"- {sizes}: {measurement.latency_us:.1f} µs, {rates} of useful work")
     lines += [f"- {name}: {value:g}" for name, value in sorted(evaluation.static.items())]
     return "\n".join(lines)

@@ -78,7 +78,9 @@ def ingredients(default: Ingredients, context: str, switches: Mapping[str, Any] 
     """Returns an operator's ingredients: its default, then its context, then single switches.
 
     Args:
+        default: What the operator has unless told otherwise.
         context: A key of `CONTEXTS`; empty to leave the default as it is.
+        switches: Fields of `Ingredients`.
 
     Raises:
         ValueError: The context or a switch does not exist.

@@ -58,7 +58,7 @@ class LLMReflection:
             LLMError: The server is the trouble.
         """
         wanted = contract_of(brief)
-        prompt = messages(parents, brief, wanted, self._author.ingredients, text("reflect"))
+        prompt = messages(parents, brief, wanted, self._author.ingredients, instruction=text("reflect"))
         request = self._lesson.request(prompt, rng)
         completion = ask(request, brief, self.name)
         lesson = tidy(completion.text)

@@ -64,6 +64,7 @@ def messages(
     brief: Brief,
     wanted: Contract,
     ingredients: Ingredients,
+    *,
     instruction: str,
     library: Library | None = None,
 ) -> tuple[Message, ...]:
@@ -91,7 +92,8 @@ def messages(
             )
     _add_memory(page, parents, brief, wanted, ingredients)
     for index, parent in enumerate(parents):
-        _add_parent(page, f"Kernel {index + 1}" if len(parents) > 1 else "Kernel", parent, brief, wanted, ingredients)
+        title = f"Kernel {index + 1}" if len(parents) > 1 else "Kernel"
+        _add_parent(page, parent, brief, wanted, title=title, ingredients=ingredients)
     page.add("# What to do\n\n" + instruction)
     return Message("system", filled("system", title=wanted.title)), page.message()
 
@@ -121,7 +123,7 @@ def block(source: str, wanted: Contract) -> str:
 
 
 def _add_parent(
-    page: Page, title: str, parent: Parent, brief: Brief, wanted: Contract, ingredients: Ingredients
+    page: Page, parent: Parent, brief: Brief, wanted: Contract, *, title: str, ingredients: Ingredients
 ) -> None:
     evaluation = parent.evaluation
     log = evaluation.log.strip() if ingredients.log else ""

@@ -13,12 +13,16 @@ from .scan import Definition, blanked, comments, definition, has_c_linkage, uncl
 Fault = tuple[Outcome, str]
 
 _ELISIONS = re.compile(
-    r"\b(rest|remainder) (of (the |this |your )?)?((original|existing|previous) )?(code|kernel|function|implementation|program|file|body|class)\b"
+    r"\b(rest|remainder) (of (the |this |your )?)?((original|existing|previous) )?"
+    r"(code|kernel|function|implementation|program|file|body|class)\b"
     r"|\b(rest|remainder|remaining|everything else|other functions?|code|implementation|body|logic|kernel|function)\b"
     r"[\w ]{0,24}\b(unchanged|(is|are|remains?|stays?) the same|as before|as (in the )?original|omitted|elided)\b"
-    r"|\b(existing|previous|original|your|remaining) (code|implementation|logic|kernel code|body)( (goes|stays|is|remains?))?( here)?[\s.:…]*$"
-    r"|^\W*(same|unchanged|omitted)( as)?( (before|above|original|the original|in the original|for brevity))?\W*$"
-    r"|\bfor brevity\b|^\W*(\.\.\.|…)\W*$|^\W*(\.\.\.|…)\s*(rest|same|existing|remaining|other|code|implementation|as before)\b"
+    r"|\b(existing|previous|original|your|remaining) (code|implementation|logic|kernel code|body)"
+    r"( (goes|stays|is|remains?))?( here)?[\s.:…]*$"
+    r"|^\W*(same|unchanged|omitted)( as)?"
+    r"( (before|above|original|the original|in the original|for brevity))?\W*$"
+    r"|\bfor brevity\b|^\W*(\.\.\.|…)\W*$"
+    r"|^\W*(\.\.\.|…)\s*(rest|same|existing|remaining|other|code|implementation|as before)\b"
     r"|\b(implement|implementation|code|logic)( \w+){0,3} (goes )?here\b",
     re.IGNORECASE | re.MULTILINE,
 )

@@ -12,6 +12,8 @@ from .outcome import Outcome
 _SEARCH = re.compile(r"^\s*(?:<{5,9}|-{5,9})\s*(?:SEARCH|ORIGINAL|HEAD|OLD)\b.*$", re.IGNORECASE)
 _DIVIDER = re.compile(r"^\s*={5,9}\s*$")
 _REPLACE = re.compile(r"^\s*(?:>{5,9}|\+{5,9})\s*(?:REPLACE|UPDATED?|NEW|[\w./-]*)\s*$", re.IGNORECASE)
+_ANY_SEARCH = re.compile(r"(?:<+|-{5,})\s*(?:SEARCH|ORIGINAL)\b", re.IGNORECASE)
+_ANY_REPLACE = re.compile(r"(?:>+|\+{5,})\s*(?:REPLACE|UPDATED)\b", re.IGNORECASE)
 _FENCE = re.compile(r"^\s*(`{3,}|~{3,})[\w+#-]*\s*$")
 _HUNK = re.compile(r"^@@(?: -\d+(?:,\d+)? \+\d+(?:,\d+)?)? ?@@?")
 
@@ -42,11 +44,34 @@ def edits(text: str) -> list[Edit]:
     """Returns the edits in an answer, in order; none when it holds no marker of one.
 
     Raises:
-        EditFaultError: A block is begun and not ended, or ended and not begun.
+        EditFaultError: A block is begun and not ended, or ended and not begun, or a marker does not
+            stand on a line of its own: then it cannot be known how many edits were meant.
     """
     lines = text.split("\n")
     if not any(_SEARCH.match(line) for line in lines):
+        if _ANY_SEARCH.search(text):
+            raise EditFaultError(Outcome.DIFF_MALFORMED, "the SEARCH marker does not stand on a line of its own")
         return _hunks(lines)
+    found = _blocks(lines)
+    loose = [expression for expression in (_ANY_SEARCH, _ANY_REPLACE) if len(expression.findall(text)) > len(found)]
+    if loose:
+        raise EditFaultError(
+            Outcome.DIFF_MALFORMED, "there are more markers than blocks; put each on a line of its own"
+        )
+    return found
+
+
+def has_markers(code: str) -> bool:
+    """Whether a marker of an edit stands in a source."""
+    return any(_SEARCH.match(line) or _ANY_REPLACE.match(line.lstrip()) for line in code.split("\n"))
+
+
+def _blocks(lines: Sequence[str]) -> list[Edit]:
+    """Returns the SEARCH/REPLACE blocks.
+
+    Raises:
+        EditFaultError: A block is begun and not ended, or ended and not begun.
+    """
     found: list[Edit] = []
     part: str = "outside"
     search: list[str] = []
@@ -67,6 +92,8 @@ def edits(text: str) -> list[Edit]:
             search.append(line)
         elif part == "replace":
             replace.append(line)
+        elif _ANY_REPLACE.search(line):
+            raise EditFaultError(Outcome.DIFF_MALFORMED, "a REPLACE ends a block that has no SEARCH line")
     if part != "outside":
         missing = "=======" if part == "search" else ">>>>>>> REPLACE"
         raise EditFaultError(Outcome.DIFF_MALFORMED, f"a block has no {missing} line")
@@ -101,7 +128,7 @@ def _hunks(lines: Sequence[str]) -> list[Edit]:
 
 
 def applied(parent: str, changes: Sequence[Edit]) -> str:
-    """Applies all edits, one after the other, to a source with ``\\n`` as newline.
+    """Applies all edits, one after the other, to a source with LF as newline.
 
     Raises:
         EditFaultError: One of them does not apply; then nothing of the others is returned either.

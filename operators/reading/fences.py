@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 _FENCE = re.compile(r"^[ \t>]*(`{3,}|~{3,})[ \t]*([^\n`]*?)[ \t]*$")
 
+_LATE_FENCE = re.compile(r"^[^`~]*\S[ \t]*(`{3,}|~{3,})([\w+#-]+)[ \t]*$")
+"""An opening fence behind words, as in ``Here it is: ```cpp``."""
+
 _CODE_START = re.compile(
     r"^\s*(#\s*(include|define|pragma|if)|//|/\*|extern\b|template\b|using\b|namespace\b|static\b|inline\b|struct\b"
     r"|void\b|__global__|import\s|from\s+\w+\s+import|@\w|def\s|class\s)"
@@ -20,13 +23,11 @@ class Piece:
     Attributes:
         code: Its lines, without fences.
         label: The language that the fence names, in lower case; may be empty.
-        fenced: Whether it stands between fences; ``False`` when it was cut out of bare text.
-        closed: Whether its closing fence is there.
+        closed: Whether it surely ends where it ends: by a closing fence, or by words that follow it.
     """
 
     code: str
     label: str = ""
-    fenced: bool = True
     closed: bool = True
 
 
@@ -47,9 +48,13 @@ def fenced(text: str) -> list[Piece]:
     mark, label = "", ""
     lines: list[str] = []
     for line in text.split("\n"):
-        match = _FENCE.match(line)
+        match = _FENCE.match(line) or (_LATE_FENCE.match(line) if not mark else None)
         if match is None:
-            lines.append(line)
+            glued = bool(mark) and line.rstrip().endswith(mark) and line.count(mark[0]) == len(mark)
+            lines.append(line.rstrip().removesuffix(mark) if glued else line)
+            if glued:
+                pieces.append(Piece("\n".join(lines), label))
+                mark, lines = "", []
             continue
         ticks, info = match.group(1), match.group(2)
         if not mark:
@@ -58,13 +63,21 @@ def fenced(text: str) -> list[Piece]:
             pieces.append(Piece("\n".join(lines), label))
             mark, lines = "", []
         elif ticks[0] == mark[0] and len(ticks) == len(mark):
-            pieces.append(Piece("\n".join(lines), label, closed=False))
+            pieces.append(_open_ended(lines, label))
             mark, label, lines = _opening(ticks, info)
         else:
             lines.append(line)
     if mark:
-        pieces.append(Piece("\n".join(lines), label, closed=False))
+        pieces.append(_open_ended(lines, label))
     return [piece for piece in pieces if piece.code.strip()]
+
+
+def _open_ended(lines: list[str], label: str = "") -> Piece:
+    """Returns code whose end is not marked, without the words that follow it."""
+    end = len(lines)
+    while end > 0 and _is_prose(lines[end - 1]):
+        end -= 1
+    return Piece("\n".join(lines[:end]), label, closed=any(line.strip() for line in lines[end:]))
 
 
 def bare(text: str) -> list[Piece]:
@@ -73,10 +86,8 @@ def bare(text: str) -> list[Piece]:
     start = next((i for i, line in enumerate(lines) if _CODE_START.match(line)), None)
     if start is None:
         return []
-    end = len(lines)
-    while end > start and _is_prose(lines[end - 1]):
-        end -= 1
-    return [Piece("\n".join(lines[start:end]), fenced=False)] if end > start else []
+    piece = _open_ended(lines[start:])
+    return [piece] if piece.code else []
 
 
 def _is_prose(line: str) -> bool:

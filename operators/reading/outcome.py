@@ -49,6 +49,7 @@ NEAREST = (
     Outcome.UNCHANGED,
     Outcome.TOO_LONG,
     Outcome.ODD_CHARACTERS,
+    Outcome.DIFF_MALFORMED,
     Outcome.ELIDED,
     Outcome.SIGNATURE_CHANGED,
     Outcome.TRUNCATED,

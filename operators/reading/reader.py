@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import replace
 from typing import Literal
 
 from ..contract import Contract
 from .checks import fault, looks_like_code, with_c_linkage
-from .diffs import Edit, EditFaultError, applied, edits
-from .fences import Piece, pieces
+from .diffs import EditFaultError, applied, edits, has_markers
+from .fences import pieces
 from .mending import mended, odd_characters
 from .outcome import NEAREST, Outcome, Reading
 from .thinking import without_thinking
@@ -35,26 +35,30 @@ def read_answer(
     rest, unclosed = without_thinking(text.replace("\r\n", "\n").replace("\r", "\n"))
     if not rest.strip():
         return _nothing(text, unclosed, cut_off)
-    try:
-        changes = edits(rest) if parent is not None else []
-    except EditFaultError as error:
-        whole = _read_whole(rest, wanted, parent, cut_off)
-        if whole.source is not None:
-            return whole
-        return Reading(Outcome.TRUNCATED if cut_off else error.outcome, reason=error.reason)
-    if changes and parent is not None:
-        return _read_diff(changes, rest, wanted, parent, mode)
-    whole = _read_whole(rest, wanted, parent, cut_off)
-    if unclosed and whole.source is None:
+    reading = _read(rest, wanted, parent, mode, cut_off=cut_off)
+    if reading.source is None and unclosed:
         return Reading(Outcome.UNFINISHED_THINKING, reason="the thoughts were never closed, so there is no answer")
+    return reading
+
+
+def _read(rest: str, wanted: Contract, parent: str | None, mode: Mode, *, cut_off: bool) -> Reading:
+    """Reads what is left without the thoughts, whichever of the two forms it has."""
+    whole = _read_whole(rest, wanted, parent, cut_off)
+    edited = _read_edits(rest, wanted, parent, cut_off) if parent is not None else None
+    if edited is not None and (edited.source is not None or whole.source is None):
+        return edited if mode == "diff" else _noted(edited, "a diff instead of a whole kernel")
     if mode == "full":
         return whole
-    if whole.source is not None:
-        note = "; ".join(filter(None, ("a whole kernel instead of a diff", whole.note)))
-        return Reading(Outcome.PARSED, whole.source, note=note)
     if whole.outcome in (Outcome.NO_ENTRY_POINT, Outcome.NO_CODE):
         return Reading(Outcome.DIFF_MALFORMED, reason="there is neither a SEARCH/REPLACE block nor a whole kernel")
-    return whole
+    return _noted(whole, "a whole kernel instead of a diff")
+
+
+def _noted(reading: Reading, note: str) -> Reading:
+    """Adds a remark to a reading that has a source."""
+    if reading.source is None:
+        return reading
+    return replace(reading, note="; ".join(filter(None, (note, reading.note))))
 
 
 def _nothing(text: str, unclosed: bool, cut_off: bool) -> Reading:
@@ -65,39 +69,35 @@ def _nothing(text: str, unclosed: bool, cut_off: bool) -> Reading:
     return Reading(Outcome.EMPTY, reason="nothing but thoughts" if text.strip() else "the answer is empty")
 
 
-def _read_diff(changes: Sequence[Edit], rest: str, wanted: Contract, parent: str, mode: Mode) -> Reading:
+def _read_edits(rest: str, wanted: Contract, parent: str, cut_off: bool) -> Reading | None:
+    """Applies the edits in an answer to the parent; None when there are none."""
     newline = "\r\n" if "\r\n" in parent else "\n"
     plain = parent.replace("\r\n", "\n")
     try:
+        changes = edits(rest)
+        if not changes:
+            return None
         source = applied(plain, changes)
     except EditFaultError as error:
-        # A model that quotes its plan as a diff and then writes the whole kernel has answered too.
-        whole = _read_whole(rest, wanted, parent, False)
-        if whole.source is not None and "<<<<" not in whole.source:
-            return whole
-        return Reading(error.outcome, reason=error.reason)
-    reading = _judged(Piece(source), wanted, plain)
-    if reading.source is None:
-        return reading
-    note = [] if mode == "diff" else ["a diff instead of a whole kernel"]
-    return Reading(
-        Outcome.PARSED, reading.source.replace("\n", newline), note="; ".join(filter(None, (*note, reading.note)))
-    )
+        incomplete = cut_off and error.outcome is Outcome.DIFF_MALFORMED
+        return Reading(Outcome.TRUNCATED if incomplete else error.outcome, reason=error.reason)
+    reading = _judged(source, wanted, plain)
+    return reading if reading.source is None else replace(reading, source=reading.source.replace("\n", newline))
 
 
 def _read_whole(rest: str, wanted: Contract, parent: str | None, cut_off: bool) -> Reading:
     """Returns the last whole kernel of an answer, or its nearest miss."""
     found = pieces(rest)
-    readings = [(piece, _judged(piece, wanted, parent)) for piece in found]
+    readings = [(piece, _judged(piece.code.strip("\n") + "\n", wanted, parent, piece.label)) for piece in found]
     kernels = [(piece, reading) for piece, reading in readings if reading.source is not None]
     # Of several versions the last is meant; one that its fence closes is surely complete.
     for piece, reading in reversed(kernels):
-        if piece.closed and piece.fenced:
+        if piece.closed:
             return reading
     for piece, reading in reversed(kernels):
         if not (cut_off and piece is found[-1]):
             return reading
-    if kernels or (cut_off and (not found or not found[-1].closed or not found[-1].fenced)):
+    if kernels or (cut_off and (not found or not found[-1].closed)):
         return Reading(Outcome.TRUNCATED, reason="the answer ends in the middle: the token limit was reached")
     failures = [reading for _, reading in readings]
     nearest = min(failures, key=lambda reading: NEAREST.index(reading.outcome), default=None)
@@ -106,22 +106,29 @@ def _read_whole(rest: str, wanted: Contract, parent: str | None, cut_off: bool) 
     return nearest
 
 
-def _judged(piece: Piece, wanted: Contract, parent: str | None) -> Reading:
+def _judged(code: str, wanted: Contract, parent: str | None, label: str = "") -> Reading:
     """Mends and judges one piece of code."""
-    if len(piece.code) > LONGEST_SOURCE:
-        return Reading(Outcome.TOO_LONG, reason=f"{len(piece.code)} characters, at most {LONGEST_SOURCE} are read")
-    code, remarks = mended(piece.code)
-    code = code.strip("\n") + "\n"
-    found = fault(code, piece.label, wanted)
+    if len(code) > LONGEST_SOURCE:
+        return Reading(Outcome.TOO_LONG, reason=f"{len(code)} characters, at most {LONGEST_SOURCE} are read")
+    code, remarks = mended(code)
+    refusal = _refusal(code, wanted, label)
+    if refusal is not None:
+        return refusal
+    code, added = with_c_linkage(code, wanted)
+    if parent is not None and code.split() == parent.split():
+        return Reading(Outcome.UNCHANGED, reason="the kernel is the parent's, to the letter: change something")
+    return Reading(Outcome.PARSED, code, note="; ".join([*remarks, *added]))
+
+
+def _refusal(code: str, wanted: Contract, label: str) -> Reading | None:
+    """Returns what keeps a piece of code from being a kernel."""
+    found = fault(code, label, wanted)
     if found is not None:
         outcome, reason = found
         if outcome is Outcome.NO_ENTRY_POINT and not looks_like_code(code):
             return Reading(Outcome.NO_CODE, reason="there is no code in the answer")
         return Reading(outcome, reason=reason)
+    if has_markers(code):
+        return Reading(Outcome.DIFF_MALFORMED, reason="there are SEARCH/REPLACE markers in the code")
     odd = odd_characters(code, wanted.family == "python")
-    if odd:
-        return Reading(Outcome.ODD_CHARACTERS, reason=f"the code holds {odd[:20]!r}: write plain ASCII")
-    code, added = with_c_linkage(code, wanted)
-    if parent is not None and code.split() == parent.split():
-        return Reading(Outcome.UNCHANGED, reason="the kernel is the parent's, to the letter: change something")
-    return Reading(Outcome.PARSED, code, note="; ".join([*remarks, *added]))
+    return Reading(Outcome.ODD_CHARACTERS, reason=f"the code holds {odd[:20]!r}: write plain ASCII") if odd else None

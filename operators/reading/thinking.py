@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-_TAG = re.compile(r"(?<!\w)<(/?)(?:think|thinking|thought|thoughts|reasoning)>", re.IGNORECASE)
+# An opening tag right after a word is a template argument, as in ``vector<thought>``.
+_TAG = re.compile(r"(?:<(/)|(?<!\w)<)(?:think|thinking|thought|thoughts|reasoning)>", re.IGNORECASE)
 
 
 def without_thinking(text: str) -> tuple[str, bool]:
