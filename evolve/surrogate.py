@@ -25,7 +25,7 @@ _SPREAD_SAMPLE = 600
 """Rows among which the initial design is spread; all of a large space would cost more and gain nothing."""
 
 
-class SpaceExhausted(SearchError):
+class SpaceExhausted(SearchError):  # noqa: N818 -- the errors of this package are named for what happened
     """Every configuration has been asked for or told, or no further one could be found."""
 
 
@@ -139,9 +139,9 @@ class SurrogateSearch:
         if not len(rows):
             return self._any(rng)
         levels, targets, best = self._observations()
-        if len(targets) >= self._next_fit:
+        if len(self._told) >= self._next_fit:
             self._model.fit(levels, targets)
-            self._next_fit = max(len(targets) + 1.0, len(targets) * self.refit_growth)
+            self._next_fit = len(self._told) * self.refit_growth
         else:
             self._model.fit(levels, targets, iterations=0)
         mean, deviation = self._model.predict(rows)
