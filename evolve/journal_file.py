@@ -58,6 +58,7 @@ class JournalFile:
         self._file = _open_writable(path) if writable else _open_readable(path)
         self._fd = self._file.fileno()
         self._end = os.fstat(self._fd).st_size
+        self._synced = self._end
         self._failed = ""
 
     def entries(self) -> Iterator[Entry]:
@@ -104,16 +105,18 @@ class JournalFile:
             self._end = end
 
     def sync(self) -> None:
-        """Waits for the disk.
+        """Waits for the disk, if there is anything new.
 
         Raises:
             JournalUnwritable: It refuses.
         """
-        if self._writable and not self._failed:
-            try:
-                os.fsync(self._fd)
-            except OSError as error:
-                self._fail(error)
+        if self._failed or self._end == self._synced:
+            return
+        try:
+            os.fsync(self._fd)
+        except OSError as error:
+            self._fail(error)
+        self._synced = self._end
 
     def close(self) -> None:
         """Closes the file and lets go of its lock."""

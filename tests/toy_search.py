@@ -6,16 +6,44 @@ The evaluator stands at the real seam (`evolve.recording.Judge`); journal, doors
 from __future__ import annotations
 
 import hashlib
+import json
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+from deap import tools
 
-from evolve import Budget, Engine, Journal, RecordedEvaluations
+from evolve import Budget, Engine, Generation, Journal, RecordedEvaluations
+from evolve.policies import (
+    NSGA2,
+    UCT,
+    AlgorithmLevel,
+    ClusterSoftmax,
+    Curiosity,
+    Greedy,
+    Islands,
+    MapElites,
+    MemoryLevel,
+    Metric,
+    MuCommaLambda,
+    MuPlusLambda,
+    OnePlusOne,
+    ParallelLevel,
+    Phases,
+    RandomSampling,
+    SequentialConditioned,
+    SteadyState,
+    WeightedParents,
+    select_by_beta,
+    select_by_rank,
+    select_certified,
+)
 from fitness import Calibration, Duel, Evaluation, Kernel, Status
 from operators import Brief, Operator, Proposal
 
@@ -91,11 +119,11 @@ class Inline:
         future: Future[Any] = Future()
         try:
             future.set_result(job(*args, device=0))
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - as an executor does
             future.set_exception(error)
         return future
 
-    def __enter__(self) -> Inline:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exc: object) -> None: ...
@@ -111,7 +139,7 @@ class Pooled:
     def submit(self, job: Callable[..., Any], *args: Any) -> Future[Any]:
         return self._pool.submit(job, *args, device=0)
 
-    def __enter__(self) -> Pooled:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exc: object) -> None:
@@ -168,6 +196,7 @@ def operators(**more: Operator) -> dict[str, Operator]:
         "mutate": ToyOperator(flip, name="mutate"),
         "mate": ToyOperator(cross, arity=2, name="mate"),
         "draft": ToyOperator(draft, arity=0, name="draft"),
+        "repair": ToyOperator(repair, takes_failures=True, name="repair"),
         **more,
     }
 
@@ -178,18 +207,15 @@ def brief(client: Any = None) -> Brief:
     return Brief(task=named, target=named, language=named, client=client)
 
 
-def engine(policy: Any, folder: Path, *, evaluator: Any = None, executor: Any = None, **settings: Any) -> Engine:
-    """An engine over a journal in ``folder``; ``strict`` and ``configuration`` go to the journal."""
-    journal = Journal(
-        folder / "journal.jsonl",
-        strict=settings.pop("strict", False),
-        configuration=settings.pop("configuration", None),
+def engine(policy: Any, folder: Path, journal: Journal, **settings: Any) -> Engine:
+    """An engine over a toy task; ``evaluator``, ``executor`` and ``client`` are its doors."""
+    doors = RecordedEvaluations(
+        settings.pop("evaluator", None) or ToyEvaluator(), settings.pop("executor", None) or Inline(), journal
     )
-    doors = RecordedEvaluations(evaluator or ToyEvaluator(), executor or Inline(), journal)
     defaults: dict[str, Any] = {
         "seed_kernels": [kernel("0" * BITS)],
         "operators": operators(),
-        "brief": brief(),
+        "brief": brief(settings.pop("client", None)),
         "seed": 7,
         "directory": folder,
         "budget": Budget(),
@@ -197,6 +223,89 @@ def engine(policy: Any, folder: Path, *, evaluator: Any = None, executor: Any = 
     return Engine(policy=policy, evaluations=doors, journal=journal, **{**defaults, **settings})
 
 
+def run(policy: Any, folder: Path, generations: int | None = 30, **settings: Any) -> tuple[list[Generation], Engine]:
+    """Runs a search to its end; ``strict`` and ``configuration`` go to the journal."""
+    options = {name: settings.pop(name) for name in ("strict", "configuration") if name in settings}
+    with Journal(folder / "journal.jsonl", **options) as journal:
+        made = engine(policy, folder, journal, **settings)
+        return list(made.run(generations)), made
+
+
 def digest(folder: Path) -> str:
     """Of the derived record of a run."""
     return hashlib.sha256((folder / "generations.jsonl").read_bytes()).hexdigest()
+
+
+def repair(parents: list[str], rng: np.random.Generator) -> str:
+    """Sets the first zero of a failure."""
+    return parents[0].replace("0", "1", 1)
+
+
+def nothing(parents: list[str], rng: np.random.Generator) -> None:
+    """A model that never writes code."""
+
+
+def bits_descriptors() -> list[Metric]:
+    return [Metric("static.left", [1, 2, 3]), Metric("static.right", [1, 2, 3])]
+
+
+def halves(bits: str) -> dict[str, float]:
+    """Ones in either half, as metrics of an artifact."""
+    return {"left": bits[: BITS // 2].count("1"), "right": bits[BITS // 2 :].count("1")}
+
+
+POLICIES: dict[str, Callable[..., Any]] = {
+    "mu_plus_lambda": partial(MuPlusLambda, mu=4, lambda_=5),
+    "mu_plus_lambda_certified": partial(MuPlusLambda, mu=4, lambda_=5, survivor_selection=select_certified),
+    "mu_plus_lambda_rank": partial(MuPlusLambda, mu=4, lambda_=5, parent_selection=select_by_rank),
+    "mu_plus_lambda_beta": partial(MuPlusLambda, mu=4, lambda_=5, parent_selection=select_by_beta),
+    "mu_comma_lambda": partial(MuCommaLambda, mu=3, lambda_=5),
+    "lexicase": partial(MuPlusLambda, mu=4, lambda_=5, parent_selection=tools.selAutomaticEpsilonLexicase),
+    "random_sampling": partial(RandomSampling, lambda_=5),
+    "sequential_conditioned": partial(SequentialConditioned, lambda_=5),
+    "one_plus_one": partial(OnePlusOne, lambda_=5),
+    "greedy": partial(Greedy, lambda_=5, drafts=2),
+    "greedy_in_flight": partial(Greedy, lambda_=5, drafts=2, in_flight=3),
+    "uct": partial(UCT, children=3),
+    "steady_state": partial(SteadyState, mu=4, lambda_=5),
+    "steady_state_lagged": partial(SteadyState, mu=4, lambda_=5, in_flight=3),
+    "nsga2": partial(NSGA2, mu=4, lambda_=5, elites=1),
+    "shinka": partial(WeightedParents, mu=4, lambda_=5, in_flight=2),
+    "map_elites": lambda **more: MapElites(descriptors=bits_descriptors(), lambda_=5, **more),
+    "kernelfoundry": lambda **more: MapElites(
+        descriptors=[MemoryLevel(), ParallelLevel(), AlgorithmLevel(), *bits_descriptors()],
+        lambda_=5,
+        emphasis=Curiosity(),
+        **more,
+    ),
+    "islands": partial(Islands, island=partial(MuPlusLambda, mu=3, lambda_=2), num_islands=3, migration_every=2),
+    "islands_random": partial(
+        Islands,
+        island=partial(SteadyState, mu=3, lambda_=2, in_flight=2),
+        num_islands=3,
+        migration_every=1,
+        topology="random",
+    ),
+    "funsearch": partial(
+        Islands, island=partial(ClusterSoftmax, lambda_=2), num_islands=4, migration_every=None, reset_every=1
+    ),
+    "phases": partial(Phases, drafts=4, growth=partial(UCT, children=3)),
+    "phases_generational": partial(Phases, drafts=4, growth=partial(MuPlusLambda, mu=3, lambda_=5)),
+    "phases_islands": partial(
+        Phases, drafts=4, growth=partial(Islands, island=partial(MuPlusLambda, mu=3, lambda_=2), num_islands=2)
+    ),
+}
+"""Every policy, in a size that shows all of it within thirty slots. Each takes a ``choice``."""
+
+
+def run_all(folder: Path) -> dict[str, str]:
+    """Runs every policy once and returns the digests of the records, by policy."""
+    digests = {}
+    for name, make in POLICIES.items():
+        run(make(), folder / name, evaluator=ToyEvaluator(static=halves), budget=Budget(evaluations=20))
+        digests[name] = digest(folder / name)
+    return digests
+
+
+if __name__ == "__main__":
+    print(json.dumps(run_all(Path(sys.argv[1]))))  # noqa: T201 - the parent process reads it

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 
 import numpy as np
 from deap import tools
@@ -33,9 +32,7 @@ class NSGA2(MuPlusLambda):
     """
 
     def __init__(self, *, mu: int, lambda_: int, elites: int = 0, choice: Choice | None = None) -> None:
-        # The divide-and-conquer sort finds the same fronts and stays fast at populations of hundreds.
-        survive = partial(tools.selNSGA2, nd="log")
-        super().__init__(mu=mu, lambda_=lambda_, survivor_selection=survive, choice=choice)
+        super().__init__(mu=mu, lambda_=lambda_, survivor_selection=_by_front, choice=choice)
         if not 0 <= elites <= mu:
             raise ValueError(f"elites must be between 0 and mu = {mu}, is {elites}")
         self._elites = elites
@@ -61,7 +58,7 @@ class NSGA2(MuPlusLambda):
 
     def _tournaments(self) -> list[Individual]:
         """Holds DEAP's crowded tournaments; everyone takes part, in a number that they can be held with."""
-        tools.selNSGA2(self._population, len(self._population), nd="log")  # sets the crowding distances
+        _by_front(self._population, len(self._population))  # sets the crowding distances
         padded = self._population * 4
         if len(padded) <= 4:
             return padded
@@ -75,3 +72,13 @@ class NSGA2(MuPlusLambda):
         room = min(self.mu - len(elites), len(rest))
         with deap_random(rng):
             return [*elites, *(self._survivor_selection(rest, room) if room else [])]
+
+
+def _by_front(individuals: list[Individual], k: int) -> list[Individual]:
+    """Selects by front and crowding.
+
+    DEAP's divide-and-conquer sort finds the same fronts and stays fast at populations of hundreds, but
+    fails with a single objective.
+    """
+    several = len(individuals[0].fitness.values) > 1
+    return tools.selNSGA2(individuals, k, nd="log" if several else "standard")  # type: ignore[no-any-return] # DEAP has no types
