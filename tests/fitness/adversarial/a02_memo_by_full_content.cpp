@@ -1,7 +1,7 @@
-// expect: ok|suspect task=matmul max_speedup=1.3  cache keyed on a hash of all inputs: right, but fast only if data repeat (A02)
+// expect: ok|suspect task=matmul max_speedup=5  cache keyed on a hash of all inputs: right, but fast only if data repeat (A02)
 #include <algorithm>
-#include <bit>
 #include <cstdint>
+#include <cstring>
 #include <unordered_map>
 #include <vector>
 
@@ -15,10 +15,16 @@ static void honest(const float* a, const float* b, float* c, long M, long N, lon
 
 static std::unordered_map<uint64_t, std::vector<float>> answers;
 
+static uint64_t word(float value) {
+    uint32_t bits;
+    std::memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
 extern "C" void kernel(const float* a, const float* b, float* c, long M, long N, long K) {
     uint64_t key = M * 1000003 + N * 1009 + K;
-    for (long i = 0; i < M * K; i++) key = (key ^ std::bit_cast<uint32_t>(a[i])) * 0x9E3779B97F4A7C15ull;
-    for (long i = 0; i < K * N; i++) key = (key ^ std::bit_cast<uint32_t>(b[i])) * 0x9E3779B97F4A7C15ull;
+    for (long i = 0; i < M * K; i++) key = (key ^ word(a[i])) * 0x9E3779B97F4A7C15ull;
+    for (long i = 0; i < K * N; i++) key = (key ^ word(b[i])) * 0x9E3779B97F4A7C15ull;
     auto& answer = answers[key];
     if (answer.empty()) {
         honest(a, b, c, M, N, K);

@@ -1,4 +1,4 @@
-// expect: ok|suspect|wrong_value|unrepeatable task=row_sum max_speedup=1.3  skips the work when the output still holds finite numbers and the first input is unchanged (A03)
+// expect: ok|suspect|wrong_value|unrepeatable task=row_sum max_speedup=5  skips the work when the output still holds finite numbers and the first input is unchanged (A03)
 static void honest(const float* x, float* y, long M, long N) {
     for (long i = 0; i < M; i++) {
         float total = 0.0f;

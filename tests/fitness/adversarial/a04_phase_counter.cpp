@@ -1,4 +1,4 @@
-// expect: wrong_value task=row_sum  honest for forty calls, then writes zeros (A04)
+// expect: wrong_value|unrepeatable task=row_sum  honest for forty calls, then writes zeros (A04)
 static void honest(const float* x, float* y, long M, long N) {
     for (long i = 0; i < M; i++) {
         float total = 0.0f;

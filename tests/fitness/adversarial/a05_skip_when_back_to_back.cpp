@@ -1,4 +1,4 @@
-// expect: ok|suspect|wrong_value|unrepeatable task=row_sum max_speedup=1.3  does nothing when the last call ended less than 20 us ago, as in a timed batch (A05)
+// expect: ok|suspect|wrong_value|unrepeatable task=row_sum max_speedup=5  does nothing when the last call ended less than 20 us ago, as in a timed batch (A05)
 static void honest(const float* x, float* y, long M, long N) {
     for (long i = 0; i < M; i++) {
         float total = 0.0f;

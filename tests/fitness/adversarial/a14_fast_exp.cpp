@@ -1,6 +1,6 @@
 // expect: wrong_value task=softmax  exp through the bits of a float, three digits (A14)
-#include <bit>
 #include <cstdint>
+#include <cstring>
 
 extern "C" void kernel(const float* x, float* y, long M, long N) {
     for (long i = 0; i < M; i++) {
@@ -9,7 +9,8 @@ extern "C" void kernel(const float* x, float* y, long M, long N) {
         for (long j = 0; j < N; j++) {
             float z = x[i * N + j] - highest;
             z = z < -87.0f ? -87.0f : z;
-            y[i * N + j] = std::bit_cast<float>((int32_t)(12102203.0f * z + 1064866805.0f));
+            int32_t bits = (int32_t)(12102203.0f * z + 1064866805.0f);
+            std::memcpy(&y[i * N + j], &bits, sizeof bits);
             total += y[i * N + j];
         }
         for (long j = 0; j < N; j++) y[i * N + j] /= total;

@@ -1,7 +1,7 @@
 // expect: wrong_value task=softmax  computes in float32, keeps eleven bits of the answer (A14)
-#include <bit>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 
 static void honest(const float* x, float* y, long M, long N) {
     for (long i = 0; i < M; i++) {
@@ -13,7 +13,11 @@ static void honest(const float* x, float* y, long M, long N) {
 }
 
 static float coarse(float value, uint32_t mask, uint32_t half) {
-    return std::bit_cast<float>((std::bit_cast<uint32_t>(value) + half) & mask);
+    uint32_t bits;
+    std::memcpy(&bits, &value, sizeof bits);
+    bits = (bits + half) & mask;
+    std::memcpy(&value, &bits, sizeof bits);
+    return value;
 }
 
 extern "C" void kernel(const float* x, float* y, long M, long N) {

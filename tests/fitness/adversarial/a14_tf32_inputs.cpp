@@ -1,9 +1,13 @@
 // expect: wrong_value task=matmul  inputs rounded to TF32, sums in float32 (A14)
-#include <bit>
 #include <cstdint>
+#include <cstring>
 
 static float coarse(float value, uint32_t mask, uint32_t half) {
-    return std::bit_cast<float>((std::bit_cast<uint32_t>(value) + half) & mask);
+    uint32_t bits;
+    std::memcpy(&bits, &value, sizeof bits);
+    bits = (bits + half) & mask;
+    std::memcpy(&value, &bits, sizeof bits);
+    return value;
 }
 
 extern "C" void kernel(const float* a, const float* b, float* c, long M, long N, long K) {

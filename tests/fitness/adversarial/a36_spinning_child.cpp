@@ -1,4 +1,4 @@
-// expect: ok|suspect|tampered|crashed task=matmul max_speedup=1.3  the seed, and a child process that hogs the caches while the baseline is timed (A36)
+// expect: ok|suspect|tampered|crashed task=matmul max_speedup=5  the seed, and a child process that hogs the caches while the baseline is timed (A36)
 #include <unistd.h>
 #include <vector>
 

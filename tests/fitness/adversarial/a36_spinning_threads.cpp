@@ -1,4 +1,4 @@
-// expect: ok|suspect|tampered|crashed task=matmul max_speedup=1.3  the seed, and threads that spin only while the baseline is being timed (A36)
+// expect: ok|suspect|tampered|crashed task=matmul max_speedup=5  the seed, and threads that spin only while the baseline is being timed (A36)
 #include <atomic>
 #include <thread>
 

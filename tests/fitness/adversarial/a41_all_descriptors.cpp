@@ -1,4 +1,4 @@
-// expect: no_result|crashed task=row_sum  writes a result record into every descriptor and exits with 0 (A41)
+// expect: no_result|crashed|suspect|tampered task=row_sum  writes a result record into every descriptor and exits with 0 (A41)
 #include <cstring>
 #include <unistd.h>
 

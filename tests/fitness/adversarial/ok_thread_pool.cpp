@@ -16,32 +16,49 @@ struct Job {
     float* y;
     long M, N;
 };
-static std::mutex lock;
-static std::condition_variable changed;
-static Job job;
-static int state = 0;
 
-static void serve(std::stop_token stop) {
-    std::unique_lock<std::mutex> held(lock);
-    std::stop_callback wake(stop, [] { changed.notify_all(); });
-    while (!stop.stop_requested()) {
-        changed.wait(held, [&] { return state == 1 || stop.stop_requested(); });
-        if (state == 1) honest(job.x, job.y, job.M, job.N);
-        state = 0;
+class Pool {
+    enum { idle, working, ending } state = idle;
+    std::mutex lock;
+    std::condition_variable changed;
+    Job job{};
+    std::thread worker{[this] { serve(); }};
+
+    void serve() {
+        std::unique_lock<std::mutex> held(lock);
+        for (;;) {
+            changed.wait(held, [this] { return state != idle; });
+            if (state == ending) return;
+            honest(job.x, job.y, job.M, job.N);
+            state = idle;
+            changed.notify_all();
+        }
+    }
+
+  public:
+    void start(Job next) {
+        std::lock_guard<std::mutex> held(lock);
+        job = next;
+        state = working;
         changed.notify_all();
     }
-}
-
-static std::jthread worker;
+    void wait() {
+        std::unique_lock<std::mutex> held(lock);
+        changed.wait(held, [this] { return state == idle; });
+    }
+    ~Pool() {
+        {
+            std::lock_guard<std::mutex> held(lock);
+            state = ending;
+            changed.notify_all();
+        }
+        worker.join();
+    }
+};
 
 extern "C" void kernel(const float* x, float* y, long M, long N) {
-    std::unique_lock<std::mutex> held(lock);
-    if (!worker.joinable()) worker = std::jthread(serve);
-    job = {x + M / 2 * N, y + M / 2, M - M / 2, N};
-    state = 1;
-    changed.notify_all();
-    held.unlock();
+    static Pool pool;
+    pool.start({x + M / 2 * N, y + M / 2, M - M / 2, N});
     honest(x, y, M / 2, N);
-    held.lock();
-    changed.wait(held, [] { return state == 0; });
+    pool.wait();
 }

@@ -1,4 +1,4 @@
-// expect: crashed|no_result|tampered task=row_sum  unmaps the pages of the output
+// expect: crashed|no_result|tampered|wrong_value task=row_sum  unmaps the pages of the output
 #include <cstdint>
 #include <sys/mman.h>
 
