@@ -3,9 +3,12 @@
 `Operator` is the seam: one method, `propose`. `Brief` is what every operator may know about the
 problem, `Memory` what it may remember, `Proposal` what it returns. Operators of the model:
 `LLMDraft`, `LLMMutation`, `LLMCrossover`, `LLMRepair`, `LLMReflection`, `LLMUniversal`, and the
-control `LLMScratch`. `reading` turns answers into sources.
+control `LLMScratch`. `reading` turns answers into sources. Operators without a model:
+`SyntacticMutation` and `SyntacticCrossover` on syntax trees, `ParameterMutation` and
+`ParameterCrossover` on declared `Tunables`, and the control `Identity`.
 """
 
+from .identity import Identity
 from .llm_crossover import LLMCrossover
 from .llm_draft import LLMDraft
 from .llm_mutation import LLMMutation
@@ -14,6 +17,10 @@ from .llm_repair import LLMRepair
 from .llm_scratch import LLMScratch
 from .llm_universal import LLMUniversal
 from .operator import Brief, Memory, Operator, Parent, Proposal
+from .parameter import ParameterCrossover, ParameterMutation
+from .syntactic_crossover import SyntacticCrossover
+from .syntactic_mutation import SyntacticMutation
+from .tunables import Tunable, TunableError, Tunables
 
 __all__ = [
     "Brief",
@@ -28,4 +35,12 @@ __all__ = [
     "LLMReflection",
     "LLMUniversal",
     "LLMScratch",
+    "SyntacticMutation",
+    "SyntacticCrossover",
+    "ParameterMutation",
+    "ParameterCrossover",
+    "Identity",
+    "Tunable",
+    "Tunables",
+    "TunableError",
 ]

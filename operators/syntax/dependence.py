@@ -7,28 +7,34 @@ taken to forbid everything; what these rules let through is still judged by the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from tree_sitter import Node
 
 from .polynomial import Polynomial, added, coefficient, without
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Access:
     """One reading or writing of a variable or an array element.
 
     Attributes:
-        index: Of an array element; None when it is no polynomial.
         update: ``""`` for a read, ``"="`` for a plain write, else the operation that is repeated on the value, such as
             ``"+"`` or ``"max"``, whose order does not matter but for rounding.
         node: Where.
+        indexed: Computes ``index``.
     """
 
-    index: tuple[Polynomial | None, ...]
     update: str
     node: Node
+    indexed: Callable[[], tuple[Polynomial | None, ...]] = tuple
+
+    @cached_property
+    def index(self) -> tuple[Polynomial | None, ...]:
+        """Of an array element, one for each pair of brackets; None where it is no polynomial. Empty for a scalar."""
+        return self.indexed()
 
 
 @dataclass(slots=True)
@@ -94,10 +100,6 @@ class Effects:
             if bound > (1 if len(loops) > 1 else 0):
                 return False
         return True
-
-    def add(self, table: dict[bytes, list[Access]], name: bytes, access: Access) -> None:
-        """Notes an access."""
-        table.setdefault(name, []).append(access)
 
 
 def conflicts(first: Effects, second: Effects, variable: bytes) -> bool:

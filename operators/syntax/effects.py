@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from tree_sitter import Node
 
@@ -20,15 +22,43 @@ _EXTREMES = {"max": "max", "fmax": "max", "fmaxf": "max", "min": "min", "fmin": 
 
 
 
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happens at one place of the text.
+
+    Attributes:
+        position: Of its node, in bytes.
+        kind: ``"scalar"``, ``"array"``, ``"declared"``, ``"opaque"`` or ``"jump"``.
+        name: Of the variable, if it is about one.
+        access: If it is an access.
+    """
+
+    position: int
+    kind: str
+    name: bytes = b""
+    access: Access | None = None
+
+
 def effects(tree: Tree, *pieces: Node) -> Effects:
     """Returns what pieces of code read and write."""
     found = Effects()
     for piece in pieces:
-        stack = [piece]
-        while stack:
-            node = stack.pop()
-            stack.extend(reversed(_visit(tree, node, found)))
+        for event in _events_in(tree, piece):
+            if event.kind == "declared":
+                found.declared.add(event.name)
+            elif event.kind == "opaque":
+                found.is_opaque = True
+            elif event.kind == "jump":
+                found.has_jump = True
+            elif event.access is not None:
+                table = found.scalars if event.kind == "scalar" else found.arrays
+                table.setdefault(event.name, []).append(event.access)
     return found
+
+
+def changed_names(tree: Tree, piece: Node) -> set[bytes]:
+    """Returns every variable and array that a piece of code writes, its own ones included."""
+    return {event.name for event in _events_in(tree, piece) if event.access is not None and event.access.update}
 
 
 @per_tree
@@ -108,13 +138,29 @@ def guarded_extreme(tree: Tree, node: Node) -> tuple[Node, str, Node] | None:
     return (target, "max" if is_greater else "min", value) if tree.text(relation)[:1] in b"<>" else None
 
 
-def _visit(tree: Tree, node: Node, found: Effects) -> list[Node]:
+def _events_in(tree: Tree, piece: Node) -> list[Event]:
+    everything, positions = _events(tree)
+    return everything[bisect_left(positions, piece.start_byte) : bisect_left(positions, piece.end_byte)]
+
+
+@per_tree
+def _events(tree: Tree) -> tuple[list[Event], list[int]]:
+    """Returns what happens in a whole source, in the order of the text, and where."""
+    found: list[Event] = []
+    stack = [tree.root]
+    while stack:
+        stack.extend(reversed(_visit(tree, stack.pop(), found)))
+    found.sort(key=lambda event: event.position)
+    return found, [event.position for event in found]
+
+
+def _visit(tree: Tree, node: Node, found: list[Event]) -> list[Node]:
     """Notes what ``node`` itself does; returns the nodes still to be visited."""
     kind = node.type
     if kind in _JUMPS:
-        found.has_jump = True
+        found.append(Event(node.start_byte, "jump"))
     elif kind in _OPAQUE:
-        found.is_opaque = True
+        found.append(Event(node.start_byte, "opaque"))
     elif kind == "if_statement":
         extreme = guarded_extreme(tree, node)
         if extreme is not None:
@@ -129,7 +175,7 @@ def _visit(tree: Tree, node: Node, found: Effects) -> list[Node]:
             return _index_nodes(target)
     elif kind == "call_expression":
         if not is_math(function_name(tree, node)):
-            found.is_opaque = True
+            found.append(Event(node.start_byte, "opaque"))
         arguments = node.child_by_field_name("arguments")
         return arguments.named_children if arguments is not None else []
     elif kind == "subscript_expression":
@@ -142,14 +188,14 @@ def _visit(tree: Tree, node: Node, found: Effects) -> list[Node]:
     elif kind == "declaration":
         for child in node.children_by_field_name("declarator"):
             if child.type == "identifier":
-                found.declared.add(tree.text(child))
+                found.append(Event(child.start_byte, "declared", tree.text(child)))
         return [child for child in node.children_by_field_name("declarator") if child.type != "identifier"]
     elif kind == "field_expression":
         return []
     return node.named_children
 
 
-def _visit_assignment(tree: Tree, node: Node, found: Effects) -> list[Node]:
+def _visit_assignment(tree: Tree, node: Node, found: list[Event]) -> list[Node]:
     fold = folded(tree, node)
     if fold is not None:
         target, group, value = fold
@@ -157,7 +203,7 @@ def _visit_assignment(tree: Tree, node: Node, found: Effects) -> list[Node]:
         return [*_index_nodes(target), value]
     left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
     if left is None or right is None:
-        found.is_opaque = True
+        found.append(Event(node.start_byte, "opaque"))
         return []
     _note(tree, left, "=", found)
     operator = node.child_by_field_name("operator")
@@ -166,25 +212,36 @@ def _visit_assignment(tree: Tree, node: Node, found: Effects) -> list[Node]:
     return [*_index_nodes(left), right]
 
 
-def _visit_declarator(tree: Tree, node: Node, found: Effects) -> list[Node]:
+def _visit_declarator(tree: Tree, node: Node, found: list[Event]) -> list[Node]:
     current: Node | None = node
     while current is not None and current.type != "identifier":
         current = current.child_by_field_name("declarator")
-    if current is None:
-        found.is_opaque = True
-    else:
-        found.declared.add(tree.text(current))
+    kind = "opaque" if current is None else "declared"
+    found.append(Event(node.start_byte, kind, tree.text(current) if current is not None else b""))
     value, size = node.child_by_field_name("value"), node.child_by_field_name("size")
     return [each for each in (value, size) if each is not None]
 
 
-def _note(tree: Tree, target: Node, update: str, found: Effects) -> None:
+def _note(tree: Tree, target: Node, update: str, found: list[Event]) -> None:
+    position = target.start_byte
     if target.type == "identifier":
-        found.add(found.scalars, tree.text(target), Access((), update, target))
+        found.append(Event(position, "scalar", tree.text(target), Access(update, target)))
         return
-    if target.type != "subscript_expression":
-        found.is_opaque = True
+    base: Node | None = target
+    while base is not None and base.type == "subscript_expression":
+        base = base.child_by_field_name("argument")
+    if target.type != "subscript_expression" or base is None or base.type != "identifier":
+        found.append(Event(position, "opaque"))
         return
+    name = tree.text(base)
+    if name in _unknown_pointers(tree):
+        found.append(Event(position, "opaque"))
+    origin = origins(tree).get(name, (name, {}))[0]
+    found.append(Event(position, "array", origin, Access(update, target, lambda: _index(tree, target, name))))
+
+
+def _index(tree: Tree, target: Node, name: bytes) -> tuple[Polynomial | None, ...]:
+    """Returns the index of an element, counted from the beginning of the array that ``name`` points into."""
     chain: list[Polynomial | None] = []
     current: Node | None = target
     while current is not None and current.type == "subscript_expression":
@@ -192,22 +249,20 @@ def _note(tree: Tree, target: Node, update: str, found: Effects) -> None:
         inner = indices.named_children if indices is not None else []
         chain.insert(0, polynomial(tree, inner[0], definitions(tree)) if len(inner) == 1 else None)
         current = current.child_by_field_name("argument")
-    if current is None or current.type != "identifier":
-        found.is_opaque = True
-        return
-    name = tree.text(current)
-    if name in origins(tree):
-        name, offset = origins(tree)[name]
-        chain[0] = added(chain[0], offset) if chain[0] is not None else None
-    elif _may_alias(tree, name):
-        found.is_opaque = True
-    found.add(found.arrays, name, Access(tuple(chain), update, target))
+    if name in origins(tree) and chain[0] is not None:
+        chain[0] = added(chain[0], origins(tree)[name][1])
+    return tuple(chain)
 
 
-def _may_alias(tree: Tree, name: bytes) -> bool:
-    """Whether ``name`` is a local pointer of which nobody knows where it points."""
-    declared = [each for each in names(tree) if each.text == name]
-    return any(not each.is_parameter and b"*" in tree.text(each.declarator).split(b"=")[0] for each in declared)
+@per_tree
+def _unknown_pointers(tree: Tree) -> frozenset[bytes]:
+    """Returns the local pointers of which nobody knows where they point."""
+    local = {
+        name.text
+        for name in names(tree)
+        if not name.is_parameter and b"*" in tree.text(name.declarator).split(b"=")[0]
+    }
+    return frozenset(local - {*origins(tree)})
 
 
 def _index_nodes(target: Node) -> list[Node]:

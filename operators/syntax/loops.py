@@ -9,9 +9,8 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
-from .dependence import Effects
 from .edit import Edit
-from .effects import effects
+from .effects import changed_names
 from .tree import Tree, ancestors, per_tree, walk
 
 
@@ -71,6 +70,20 @@ def as_loop(tree: Tree, node: Node | None) -> Loop | None:
     """Returns ``node`` as a counting loop, or None when it is none."""
     if node is None or node.type != "for_statement":
         return None
+    known = _known(tree)
+    if node.id not in known:
+        known[node.id] = _read(tree, node)
+    return known[node.id]
+
+
+@per_tree
+def _known(tree: Tree) -> dict[int, Loop | None]:
+    """Returns what is remembered of the loops of a source, by the identity of their nodes."""
+    del tree
+    return {}
+
+
+def _read(tree: Tree, node: Node) -> Loop | None:
     body = node.child_by_field_name("body")
     first = _initializer(tree, node.child_by_field_name("initializer"))
     if first is None or body is None:
@@ -242,7 +255,6 @@ def _step(tree: Tree, node: Node | None, variable: str) -> str | None:
 
 def _is_steady(tree: Tree, loop: Loop) -> bool:
     """Whether the body leaves the loop's variable, bound and step alone."""
-    found = effects(tree, loop.body)
     update = loop.node.child_by_field_name("update")
     condition = loop.node.child_by_field_name("condition")
     right = condition.child_by_field_name("right") if condition is not None else None
@@ -251,12 +263,7 @@ def _is_steady(tree: Tree, loop: Loop) -> bool:
     used = {tree.text(node) for node in [*bounds, *(walk(stride) if stride else [])] if node.type == "identifier"}
     if any(node.type in {"call_expression", "assignment_expression"} and not _is_minimum(tree, node) for node in bounds):
         return False
-    return loop.variable.encode() not in used and not (used | {loop.variable.encode()}) & _changed(found)
-
-
-def _changed(found: Effects) -> set[bytes]:
-    everything = [*found.scalars.items(), *found.arrays.items()]
-    return {name for name, accesses in everything if any(access.update for access in accesses)}
+    return loop.variable.encode() not in used and not (used | {loop.variable.encode()}) & changed_names(tree, loop.body)
 
 
 def _is_minimum(tree: Tree, node: Node) -> bool:

@@ -11,7 +11,7 @@ from ..edit import Edit, replace
 from ..names import kind_of, visible
 from ..polynomial import integer
 from ..tree import Tree, ancestors, per_tree, walk
-from .draw import one_of
+from .draw import one_of, shuffled
 
 _FLOAT_LITERAL = re.compile(rb"^(\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?)([fFlL]?)$")
 _OPERATOR_GROUPS = (
@@ -22,6 +22,7 @@ _OPERATOR_GROUPS = (
     (b"&", b"|", b"^"),
     (b"=", b"+=", b"-=", b"*="),
 )
+_MAX_CHOICES = 24
 _VALUES = frozenset({"identifier", "number_literal", "subscript_expression", "binary_expression", "call_expression"})
 
 
@@ -36,7 +37,7 @@ def operand(tree: Tree, rng: np.random.Generator) -> Edit | None:
     if kind == "other":
         return None
     choices = {name.text for name in scope.values() if name.kind == kind}
-    for other in pool:
+    for other in shuffled(pool, rng)[:_MAX_CHOICES]:
         identifiers = [tree.text(each) for each in walk(other) if each.type == "identifier"]
         if all(name in scope for name in identifiers) and kind_of(tree, other, scope) == kind:
             choices.add(tree.text(other))

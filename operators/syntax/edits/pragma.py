@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 
+from ..dependence import Access
 from ..edit import Edit
 from ..effects import effects
 from ..loops import Loop, enclosing_loops, innermost, loops
@@ -139,14 +140,13 @@ def simd_text(tree: Tree, loop: Loop) -> str | None:
     return f"#pragma omp simd{reductions}"
 
 
-def _is_fixed(loop: Loop, accesses: list[object]) -> bool:
+def _is_fixed(loop: Loop, accesses: list[Access]) -> bool:
     """Whether an element is written that is the same in all iterations: no clause can say so portably."""
     variable = loop.variable.encode()
-    for access in accesses:
-        index = getattr(access, "index", ())
-        if all(part is not None and not any(variable in monomial for monomial in part) for part in index):
-            return True
-    return False
+    return any(
+        all(part is not None and not any(variable in monomial for monomial in part) for part in access.index)
+        for access in accesses
+    )
 
 
 def _drawn(tree: Tree, loop: Loop, rng: np.random.Generator) -> str | None:
