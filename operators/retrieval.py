@@ -122,19 +122,20 @@ class Library:
     def retrieve(self, brief: Brief, parents: Sequence[Parent], most: int) -> list[Document]:
         """Returns up to ``most`` documents: those with most triggers first, then those with most of the words.
 
-        When a kernel failed, the words are those of its log; else those of task and source.
+        When a kernel failed, its status counts twice, and the words are those of its log; else they
+        are those of task and source.
         """
         called_for = triggers(brief, parents)
+        statuses = frozenset(str(parent.evaluation.status) for parent in parents)
         fitting = [each for each in self.documents if not each.languages or brief.language.name in each.languages]
         failed = [parent for parent in parents if parent.evaluation.status is not Status.OK]
         query = " ".join(parent.evaluation.log for parent in failed)
         if not query.strip():
             query = f"{brief.task.name} {brief.task.description} " + " ".join(each.kernel.source for each in parents)
         scores = self._scores(fitting, query)
-        ranked = sorted(
-            range(len(fitting)), key=lambda i: (-len(fitting[i].triggers & called_for), -scores[i], fitting[i].name)
-        )
-        useful = [i for i in ranked if fitting[i].triggers & called_for or scores[i] > 0]
+        called = [len(each.triggers & called_for) + len(each.triggers & statuses) for each in fitting]
+        ranked = sorted(range(len(fitting)), key=lambda i: (-called[i], -scores[i], fitting[i].name))
+        useful = [i for i in ranked if called[i] or scores[i] > 0]
         return [fitting[i] for i in useful[:most]]
 
     @staticmethod
