@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import platform
 import subprocess
-import sys
 from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -78,7 +77,6 @@ def keep_environment(facts: Mapping[str, Any], choices: Mapping[str, str], run_d
         **versions(),
         "git_revision": git_revision(),
         "platform": platform.platform(),
-        "executable": sys.executable,
     } | dict(facts)
     record: dict[str, Any] = {"schema": SCHEMA, "choices": dict(choices), **now}
     if path.exists():

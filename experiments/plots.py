@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import base64
 import io
-from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
 
 import matplotlib
 import numpy as np
@@ -59,14 +58,14 @@ def best_so_far(axis: Axes, run: Run) -> Axes:
         run: x is the number of evaluations charged, y the speedup over the seed kernel.
     """
     timed = [each for each in run.evaluated if each.speedup is not None]
-    operators = sorted({each.operator for each in timed})
-    for index, operator in enumerate(operators):
+    operators = sorted({each.operator for each in timed}, key=lambda name: (name != "seed", name))
+    for index, operator in enumerate(operators, start=-1 if "seed" in operators else 0):
         points = [each for each in timed if each.operator == operator]
         axis.scatter(
             [each.charged for each in points],
             [each.speedup or 0.0 for each in points],
-            s=14,
-            color=COLOURS[index % len(COLOURS)],
+            s=20,
+            color=COLOURS[index % len(COLOURS)] if index >= 0 else INK,
             marker=MARKERS[index % len(MARKERS)],
             alpha=0.65,
             linewidths=0,
@@ -124,7 +123,7 @@ def samples(axis: Axes, measurements: Sequence[Measurement], names: tuple[str, s
     """Draws all raw samples of every workload, baseline and candidate side by side.
 
     Args:
-        axis: Where to draw; x is the time of one call in µs, on a logarithmic scale.
+        axis: Where to draw; x is the time of one call in µs, from 0 or on a logarithmic scale.
         measurements: One a workload.
         names: Of the baseline and of the candidate.
     """
@@ -153,33 +152,48 @@ def samples(axis: Axes, measurements: Sequence[Measurement], names: tuple[str, s
             labels.append(f"{measurement.workload} · {name}")
     axis.set_yticks(ticks, labels)
     axis.invert_yaxis()
-    axis.set_xscale("log")
-    axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.6g}"))
-    axis.xaxis.set_minor_formatter(FuncFormatter(lambda value, _: ""))
+    _time_scale(axis, [value for each in measurements for value in (*each.samples_us, *each.reference_samples_us)])
     axis.set_xlabel("time of one call in µs (bar: quartiles, line: median)")
     axis.grid(axis="y", visible=False)
     return axis
 
 
-def figure(width: float, height: float) -> tuple[Figure, Axes]:
-    """Returns a figure of the given size in inches and its only axis."""
+def _time_scale(axis: Axes, values: Sequence[float]) -> None:
+    """Chooses a logarithmic scale when the times span more than a factor of ten."""
+    if values and max(values) / min(values) > 10:
+        axis.set_xscale("log")
+    else:
+        axis.set_xlim(left=0)
+    axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.6g}"))
+
+
+def drawn(draw: Callable[[Axes], object], size: tuple[float, float]) -> Figure:
+    """Returns a figure of the given width and height in inches, with one axis that ``draw`` was given."""
     with matplotlib.rc_context(STYLE):
-        made = Figure(figsize=(width, height))
-        return made, made.add_subplot()
+        made = Figure(figsize=size)
+        draw(made.add_subplot())
+        return made
+
+
+def image(made: Figure, kind: Literal["svg", "png"]) -> bytes:
+    """Returns a figure as an image file; equal figures give equal bytes."""
+    buffer = io.BytesIO()
+    unstamped = {"Date": None, "Creator": None} if kind == "svg" else {"Software": None}
+    with matplotlib.rc_context(STYLE):
+        made.savefig(buffer, format=kind, metadata=unstamped, dpi=150, transparent=kind == "svg")
+    return buffer.getvalue()
 
 
 def data_uri(made: Figure) -> str:
-    """Returns a figure as an SVG image that needs no file: drawings for screens and for print."""
-    buffer = io.BytesIO()
-    with matplotlib.rc_context(STYLE):
-        made.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None}, dpi=150, transparent=True)
-    return "data:image/svg+xml;base64," + base64.b64encode(buffer.getvalue()).decode()
+    """Returns a figure as an SVG image that needs no file and runs no script: for screens and for print."""
+    return "data:image/svg+xml;base64," + base64.b64encode(image(made, "svg")).decode()
 
 
-def save_best_so_far(run: Run, path: Path) -> None:
-    """Writes the best-so-far figure as a PNG of 1,350 by 675 pixels."""
-    with matplotlib.rc_context(STYLE):
-        made, axis = figure(9.0, 4.5)
+def titled_best_so_far(run: Run) -> bytes:
+    """Returns the best-so-far figure as a PNG of 1,350 by 675 pixels that can stand alone."""
+
+    def draw(axis: Axes) -> None:
         best_so_far(axis, run)
         axis.set_title(run.title, loc="left", fontsize=11)
-        made.savefig(path, dpi=150, metadata={"Software": None})
+
+    return image(drawn(draw, (9.0, 4.5)), "png")

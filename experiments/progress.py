@@ -119,7 +119,7 @@ class Progress:
             f"generation {generation.index}{f'/{self.generations}' if self.generations else ''}",
             f"best {best_text(generation)}",
             f"{generation.evaluations} evaluations",
-            f"{self.rate():.1f}/s",
+            f"{self.rate():.1f}/s" if self.rate() else "",
             " > ".join(f"{count} {stage}" for stage, count in zip(STAGES, totals(generation.funnel), strict=True)),
             self.left_text(),
         ]

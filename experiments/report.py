@@ -46,8 +46,7 @@ def write_report(run_dir: Path) -> Path:
     run = load_run(run_dir)
     page = run_dir / "report.html"
     write_whole(page, render(run).encode("utf-8", "backslashreplace"))
-    picture = run_dir / "best_so_far.png"
-    plots.save_best_so_far(run, picture)
+    write_whole(run_dir / "best_so_far.png", plots.titled_best_so_far(run))
     return page
 
 
@@ -102,16 +101,13 @@ def _measured_when(run: Run, measured: Evaluation | None) -> str:
 
 def _curve(run: Run) -> str:
     """Returns the best-so-far figure."""
-    made, axis = plots.figure(10.2, 4.0)
-    plots.best_so_far(axis, run)
-    return plots.data_uri(made)
+    return plots.data_uri(plots.drawn(lambda axis: plots.best_so_far(axis, run), (10.2, 4.0)))
 
 
 def _strips(measured: Evaluation) -> str:
     """Returns the figure of all samples."""
-    made, axis = plots.figure(10.2, 0.9 + 0.75 * len(measured.measurements))
-    plots.samples(axis, measured.measurements)
-    return plots.data_uri(made)
+    size = (10.2, 0.9 + 0.75 * len(measured.measurements))
+    return plots.data_uri(plots.drawn(lambda axis: plots.samples(axis, measured.measurements), size))
 
 
 def _highlighted(run: Run, formatter: HtmlFormatter[str]) -> Markup | None:

@@ -25,7 +25,7 @@ from .attempt import attempt
 from .composition import VERSION_BASE
 from .names import DISTRIBUTION, check_import_names
 from .settings import check_settings
-from .sweep import register_resolvers, summarise
+from .sweep import register_resolvers, started, summarise
 
 log = logging.getLogger(__name__)
 
@@ -36,18 +36,14 @@ def main() -> int:
 
 
 def _command() -> int:
-    """Starts Hydra; says how to go on when a signal stops it, and sums a sweep up."""
+    """Starts Hydra, and sums up what it started."""
     check_import_names()
     register_resolvers()
     try:
         job()
-    except (KeyboardInterrupt, faults.Terminated):
-        if HydraConfig.initialized():
-            print(f"\nstopped; every answer so far is kept. Go on with:\n  {resume_command()}", file=sys.stderr)
-        raise
     finally:
-        if HydraConfig.initialized() and _sweeps():
-            summarise(Path(str(HydraConfig.get().sweep.dir)), Console())
+        for sweep_dir in started:
+            summarise(sweep_dir, Console())
     return 0
 
 
@@ -67,6 +63,9 @@ def job(config: DictConfig) -> float | None:
         check_settings(config)
         with _log_file(run_dir / "run.log"):
             return attempt(config, _choices(), run_dir, Console())
+    except (KeyboardInterrupt, faults.Terminated):
+        print(f"\nstopped; every answer so far is kept. Go on with:\n  {resume_command()}", file=sys.stderr)
+        raise
     except faults.KNOWN as fault:
         message, status = faults.explain(fault)
         print(f"error: {message}", file=sys.stderr)

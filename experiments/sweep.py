@@ -16,6 +16,9 @@ from rich.table import Table
 from .composition import composed
 from .settings import check_settings
 
+started: list[Path] = []
+"""Directories of the sweeps that this process has begun."""
+
 
 def register_resolvers() -> None:
     """Defines ``${unique:}``: six hex digits that two runs in the same second do not share.
@@ -39,6 +42,7 @@ class SweepCheck(Callback):
             ConfigError: A value is of the wrong type or out of range.
             HydraException: An override names something that does not exist.
         """
+        started.append(Path(str(config.hydra.sweep.dir)))
         parsed = OverridesParser.create().parse_overrides(list(config.hydra.overrides.task))
         columns = []
         for override in parsed:

@@ -117,7 +117,7 @@ def headline(run: Run) -> Headline:
         reason = f"The interval, widened by the machine's noise of {100 * floor:.1f} %, does not exclude 1."
         return Headline(claim, (reason, searched), _shrunk(run), success=False)
     low, high = verified.interval
-    interval = f"95 % interval {low:.2f} – {high:.2f}"
+    interval = f"95 % interval {low:.2f} – {high:.2f}"
     claim = f"{where}: {verified.speedup:.2f}× as fast as the naive seed, re-verified ({interval})."
     sentences = (
         f"During the search the same kernel measured {found}. The re-verification is the number to quote: "
@@ -203,10 +203,11 @@ def statuses(run: Run) -> list[StatusRow]:
 def trust(run: Run) -> list[str]:
     """Explains how a time is taken, what bounds the error, and what is missing on this machine."""
     sentences = [
-        "Seed and candidate are called in turn, in the same process and on the same data, and each pair gives one "
-        "ratio; the speedup of a workload is the median of these ratios, its interval comes from a bootstrap over the "
-        "pairs, and the speedup of a kernel is the geometric mean over the workloads. A machine that slows down for a "
-        "while slows both, so the ratio stays.",
+        "Seed and candidate wait in two isolated processes. The trusted parent lets one call run, then the other, on "
+        "equal data, in changing order, and holds the clock itself. Each pair gives one ratio; the speedup of a "
+        "workload is the median of its ratios, the interval comes from a bootstrap over the pairs, and the speedup of "
+        "a kernel is the geometric mean over the workloads. A machine that slows down for a while slows both, so the "
+        "ratio stays.",
         "The times in µs are on the scale of this run: the seed's calibrated time divided by the speedup. Compare "
         "times of one run with each other; across machines or days compare speedups.",
         "A kernel is judged by the process that started it, never by the one that ran it; every element of its outputs "

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from evolve import Engine, Journal, RecordedEvaluations
-from evolve.generational import MuPlusLambda
+from evolve.policies.generational import MuPlusLambda
 from fitness import Calibration, Duel, Evaluation, Kernel, Measurement, Status
 from operators import Proposal
 from toy_search import Inline, ToyOperator, brief

@@ -1,0 +1,51 @@
+"""A kernel file of one's own: one JSON object on standard output, whatever the verdict."""
+
+import json
+
+import pytest
+
+KEYS = {
+    "status",
+    "latency_us",
+    "reference_latency_us",
+    "speedup",
+    "max_rel_error",
+    "flags",
+    "measurements",
+    "log",
+    "seconds",
+}
+RIGHT = """
+extern "C" void kernel(const float* x, float* y, long M, long N) {
+    for (long i = 0; i < M; ++i) {
+        double total = 0;
+        for (long j = 0; j < N; ++j) total += x[i * N + j];
+        y[i] = total;
+    }
+}
+"""
+VERDICTS = {
+    "ok": RIGHT,
+    "build_failed": RIGHT.replace("double", "dubble"),
+    "wrong_value": RIGHT.replace("total = 0;", "total = 1;"),
+    "crashed": RIGHT.replace("double total", "if (M) *(volatile int*)8 = 1; double total"),
+}
+
+
+@pytest.mark.parametrize("status", VERDICTS)
+def test_one_object_whatever_the_verdict(command, tmp_path, status):
+    (tmp_path / "mine.cpp").write_text(VERDICTS[status])
+    done = command("evaluate", f"kernel={tmp_path / 'mine.cpp'}", "task=row_sum", "evaluator=quick")
+    verdict = json.loads(done.stdout)
+
+    assert (0, 1, status) == (done.returncode, len(done.stdout.splitlines()), verdict["status"])
+    assert set() == KEYS - set(verdict)
+
+
+def test_a_correct_kernel_is_timed_on_every_workload(command, tmp_path):
+    (tmp_path / "mine.cpp").write_text(RIGHT)
+    done = command("evaluate", f"kernel={tmp_path / 'mine.cpp'}", "task=row_sum", "evaluator=quick")
+    verdict = json.loads(done.stdout)
+
+    assert 2 == len(verdict["measurements"])
+    assert verdict["reference_latency_us"] / verdict["latency_us"] == pytest.approx(verdict["speedup"])

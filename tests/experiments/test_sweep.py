@@ -1,0 +1,107 @@
+"""Sweeps: one directory a job, failures that stay alone, and two runs in the same second."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from omegaconf import OmegaConf
+
+from experiments.sweep import register_resolvers
+
+ROOT = Path(__file__).parent.parent.parent
+TINY = ["evaluator=quick", "generations=1", "mu=1", "lambda_=2"]
+
+
+@pytest.fixture(scope="module")
+def sweep(tmp_path_factory):
+    """Two tasks and two seeds."""
+    folder = tmp_path_factory.mktemp("sweep") / "all"
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "experiments.run",
+            "-m",
+            *TINY,
+            "task=softmax,row_sum",
+            "seed=0,1",
+            f"hydra.sweep.dir={folder}",
+        ],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert 0 == done.returncode, done.stderr
+    return folder, done
+
+
+def test_every_combination_is_a_run_of_its_own(sweep):
+    made = {
+        (
+            json.loads((path / "environment.json").read_text())["choices"]["task"],
+            OmegaConf.load(path / "config.yaml").seed,
+        )
+        for path in sweep[0].iterdir()
+    }
+
+    assert {("softmax", 0), ("softmax", 1), ("row_sum", 0), ("row_sum", 1)} == made
+
+
+def test_every_job_has_a_report(sweep):
+    assert 4 == len(list(sweep[0].glob("*/report.html")))
+
+
+def test_a_sweep_ends_with_a_table(sweep):
+    assert 4 == sum("generations" in line for line in sweep[1].stdout.splitlines() if line.startswith("│"))
+
+
+def test_a_failed_job_takes_no_other_along(command, tmp_path):
+    done = command("run", "-m", *TINY, "task=row_sum", "target.threads=1000,1", f"hydra.sweep.dir={tmp_path}")
+
+    assert 2 == done.returncode
+    assert "target.threads must be between" in done.stderr
+    assert not (tmp_path / "0" / "result.json").exists()
+    assert (tmp_path / "1" / "result.json").exists()
+
+
+def test_a_failed_job_says_why_in_its_own_log(command, tmp_path):
+    command("run", "-m", *TINY, "task=row_sum", "target.threads=1000", f"hydra.sweep.dir={tmp_path}")
+
+    assert "target.threads must be between" in (tmp_path / "0" / "run.log").read_text()
+
+
+def test_the_same_sweep_again_reuses_what_is_there(sweep, command):
+    folder, _ = sweep
+    before = {path: path.read_bytes() for path in folder.glob("*/journal.jsonl")}
+    done = command("run", "-m", *TINY, "task=softmax,row_sum", "seed=0,1", f"hydra.sweep.dir={folder}")
+
+    assert 0 == done.returncode, done.stderr
+    assert before == {path: path.read_bytes() for path in folder.glob("*/journal.jsonl")}
+
+
+def test_runs_of_the_same_second_have_different_directories(tmp_path):
+    arguments = [sys.executable, "-m", "experiments.run", *TINY, "task=row_sum", "hydra.run.dir=runs/same_${unique:}"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    both = [subprocess.Popen(arguments, cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL) for _ in range(2)]
+
+    assert [0, 0] == [process.wait(timeout=120) for process in both]
+    assert 2 == len(list((tmp_path / "runs").iterdir()))
+
+
+def test_the_unique_part_is_one_for_a_configuration():
+    register_resolvers()
+    config = OmegaConf.create({"dir": "${unique:}", "again": "${unique:}"})
+
+    assert config.dir == config.again
+    assert config.dir != OmegaConf.create({"dir": "${unique:}"}).dir
+
+
+def test_the_default_directories_are_unique(command, tmp_path):
+    shown = command("run", "--cfg", "hydra", cwd=tmp_path).stdout
+
+    assert 2 == shown.count("_${unique:}")
