@@ -133,7 +133,7 @@ def test_the_contract_comes_from_the_task() -> None:
         ({}, "2.00 times as fast", True),
         ({"time": False}, "2.00 times as fast", False),
         ({"source": False}, "highest = x[i * N]", False),
-        ({"task": False}, "Softmax of every row", False),
+        ({"task": False}, "# Task: softmax", False),
         ({"profile": True}, "GB/s", True),
         ({}, "GB/s", False),
         ({"hardware": False}, "4 cores", False),
@@ -241,15 +241,9 @@ def test_sections_stand_where_they_say() -> None:
     operator = LLMRepair(ingredients={"elites": 1})
     _, requests = run(operator, [BROKEN], memory=memory)
     sections = _sections(requests[0].messages[1])
-    assert (
-        "void foo_kernel" in sections["parent"],
-        "'foo' was" in sections["log"],
-        "elite_marker" in sections["elite"],
-    ) == (
-        True,
-        True,
-        True,
-    )
+    assert "'foo' was not declared" in sections["log"]
+    assert "void foo_kernel" in sections["parent"]
+    assert "elite_marker" in sections["elite"]
 
 
 def test_logs_are_dearer_to_lose_than_nothing_else() -> None:
