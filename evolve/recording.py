@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Protocol, TypeVar
 
 from fitness import Calibration, Duel, Evaluation, Executor, Kernel
-from llm import Client, Completion, Request
+from llm import Client, Completion, Request, RequestError
 
 from .journal import Journal
 from .journal_file import JSON
@@ -77,18 +77,24 @@ class RecordedClient:
         self._journal = journal
 
     def complete(self, request: Request) -> Completion:
-        """Answers one request.
+        """Answers one request; one that failed for good is recorded as such, so that a replay meets it too.
+
+        The record holds the request beside the completion, for transcripts.
 
         Raises:
-            LLMError: No answer can be had.
+            LLMError: No answer can be had from the server, whatever is asked.
             JournalMiss: The journal is strict and has none.
             JournalUnwritable: The answer could not be kept.
         """
 
         def ask() -> JSON:
-            return self._client.complete(request).to_json()
+            try:
+                completion = self._client.complete(request)
+            except RequestError as error:
+                completion = Completion.failed(error)
+            return {"request": request.to_json(), "completion": completion.to_json()}
 
-        return Completion.from_json(self._journal.once("completion", request.digest, ask))
+        return Completion.from_json(self._journal.once("completion", request.digest, ask)["completion"])
 
 
 class RecordedEvaluations:
