@@ -1,0 +1,161 @@
+"""What was said between a run and its model: ``python -m experiments.transcript RUN_DIR``.
+
+Prints every request and answer for people, or one JSON object a line with ``--jsonl``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from evolve import read_journal
+from llm import Completion, Request
+
+from . import faults
+from .build import journal_of
+from .faults import ConfigError
+from .names import check_import_names
+
+EPILOG = """\
+examples:
+  python -m experiments.transcript runs/NAME                     for reading
+  python -m experiments.transcript runs/NAME --only truncated    only proposals with this outcome
+  python -m experiments.transcript runs/NAME --jsonl > all.jsonl
+
+Proposals are named where generations.jsonl tells which request was behind which one.
+exit status: 0 done, 1 the journal cannot be read, 2 wrong usage
+"""
+
+SCHEMA = "kernelwright.transcript/1"
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """One request and its answer.
+
+    Attributes:
+        key: Digest of the request.
+        at_s: When it was recorded, in seconds since the run began.
+        proposals: Records of the proposals that used it, from ``generations.jsonl``.
+    """
+
+    key: str
+    at_s: float
+    request: Request
+    completion: Completion
+    proposals: tuple[Mapping[str, Any], ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns a JSON object."""
+        return {
+            "schema": SCHEMA,
+            "key": self.key,
+            "at_s": self.at_s,
+            "request": self.request.to_json(),
+            "completion": self.completion.to_json(),
+            "proposals": [dict(proposal) for proposal in self.proposals],
+        }
+
+
+def exchanges(run_dir: Path) -> Iterator[Exchange]:
+    """Yields what was said, in the order of recording.
+
+    Raises:
+        ConfigError: There is no journal in ``run_dir``.
+        JournalError: It cannot be read.
+    """
+    journal = journal_of(run_dir)
+    if not journal.is_file():
+        raise ConfigError(f"{run_dir} holds no journal.jsonl; give the directory of a run")
+    proposals = _proposals(run_dir / "generations.jsonl")
+    for kind, key, at_s, value in read_journal(journal):
+        if kind == "completion":
+            request, completion = Request.from_json(value["request"]), Completion.from_json(value["completion"])
+            yield Exchange(key, at_s, request, completion, tuple(proposals.get(key, ())))
+
+
+def _proposals(path: Path) -> dict[str, list[Mapping[str, Any]]]:
+    """Returns, for each request's digest, the records of individuals that name it."""
+    found: dict[str, list[Mapping[str, Any]]] = {}
+    if not path.is_file():
+        return found
+    for line in path.read_text(encoding="utf-8").splitlines():
+        for record in _objects(json.loads(line)):
+            for key in record.get("requests") or ():
+                kept = {name: record.get(name) for name in ("slot", "operator", "outcome", "note", "kernel")}
+                found.setdefault(str(key), []).append(kept)
+    return found
+
+
+def _objects(value: Any) -> Iterator[Mapping[str, Any]]:
+    """Yields every JSON object inside a value."""
+    if isinstance(value, Mapping):
+        yield value
+        for inner in value.values():
+            yield from _objects(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _objects(inner)
+
+
+def for_people(exchange: Exchange) -> str:
+    """Returns an exchange as text. Control characters of the model's are shown, not sent to the terminal."""
+    completion, request = exchange.completion, exchange.request
+    sampling = f"seed {request.seed}, temperature {request.temperature:g}, top_p {request.top_p:g}"
+    cost = f"{completion.prompt_tokens} + {completion.completion_tokens} tokens, {completion.latency_s:.1f} s"
+    model = f"{completion.model or request.model or 'model'} on {completion.server or 'an unknown server'}"
+    lines = [f"=== {exchange.key}  at {exchange.at_s:.1f} s: {model}; {sampling}; {cost}"]
+    for proposal in exchange.proposals:
+        lines.append(
+            f"    slot {proposal['slot']}, {proposal['operator']}: {proposal['outcome']}. {proposal['note'] or ''}"
+        )
+    for message in request.messages:
+        lines += [f"--- {message.role}", message.content]
+    lines += [f"    cut: {cut}" for cut in completion.cuts] + [
+        f"    tried again: {retry}" for retry in completion.retries
+    ]
+    if completion.reasoning:
+        lines += ["--- reasoning", completion.reasoning]
+    lines += [f"--- answer ({completion.finish_reason})", completion.text, ""]
+    return _visible("\n".join(lines))
+
+
+def _visible(text: str) -> str:
+    return "".join(
+        each if each in "\n\t" or each.isprintable() else each.encode("unicode_escape").decode() for each in text
+    )
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs the command."""
+    return faults.main(partial(_command, sys.argv[1:] if argv is None else argv))
+
+
+def _command(argv: Sequence[str]) -> int:
+    """Prints one run's transcript."""
+    check_import_names()
+    parser = argparse.ArgumentParser(
+        prog="python -m experiments.transcript",
+        description="Prints the requests and answers of a run's model, from its journal.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("run_dir", type=Path, metavar="RUN_DIR", help="the directory of a run")
+    parser.add_argument("--jsonl", action="store_true", help="one JSON object a line instead of text")
+    parser.add_argument("--only", metavar="OUTCOME", help="only requests behind a proposal with this outcome")
+    arguments = parser.parse_args(argv)
+    for exchange in exchanges(arguments.run_dir):
+        if arguments.only and not any(each["outcome"] == arguments.only for each in exchange.proposals):
+            continue
+        print(json.dumps(exchange.to_json()) if arguments.jsonl else for_people(exchange))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
