@@ -87,7 +87,7 @@ def _is_known(node: ast.AST) -> bool:
     return isinstance(node, (*known, *_BINARY, *_COMPARISONS, *_UNARY))
 
 
-def _computed(node: ast.expr, values: Mapping[str, Any]) -> Any:
+def _computed(node: ast.expr, values: Mapping[str, Any]) -> Any:  # noqa: PLR0911 - one for each kind of node
     match node:
         case ast.Constant(value=value):
             return value

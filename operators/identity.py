@@ -33,4 +33,6 @@ class Identity:
         number = int(rng.integers(1 << 48))
         line_end = "\r\n" if "\r\n" in body else "\n"
         source = f"{body}{line_end}{mark} renamed copy {number:012x}{line_end}"
-        return Proposal(Kernel(source, parent.language, parent.entry_point), self.name, (parent.digest,), note="renamed copy")
+        return Proposal(
+            Kernel(source, parent.language, parent.entry_point), self.name, (parent.digest,), note="renamed copy"
+        )

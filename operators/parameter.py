@@ -52,10 +52,10 @@ class ParameterMutation:
             setting = self._changed(tunables, rng)
             if setting != tunables.values and tunables.allows(setting):
                 return _proposal(self.name, tunables, setting, (parent,))
-        setting = _any_other(tunables, [tunables.values], rng)
-        if setting is None:
+        other = _any_other(tunables, [tunables.values], rng)
+        if other is None:
             return Proposal(None, self.name, (parent.digest,), "no_edit", "no other setting is allowed")
-        return _proposal(self.name, tunables, setting, (parent,))
+        return _proposal(self.name, tunables, other, (parent,))
 
     def _changed(self, tunables: Tunables, rng: np.random.Generator) -> dict[str, Value]:
         setting = tunables.values

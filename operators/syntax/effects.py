@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from tree_sitter import Node
 
 from .dependence import Access, Effects
+from .folds import folded, guarded_extreme
 from .names import Name, function_name, is_math, names
 from .polynomial import Polynomial, added, polynomial
-from .tree import Tree, per_tree, walk
+from .tree import Tree, per_tree
 
 _JUMPS = frozenset({"break_statement", "continue_statement", "return_statement", "goto_statement", "throw_statement"})
 _OPAQUE = frozenset(
     {"pointer_expression", "lambda_expression", "new_expression", "delete_expression", "gnu_asm_expression", "ERROR"}
 )
-_GROUPS = {b"+=": "+", b"-=": "+", b"*=": "*", b"|=": "|", b"&=": "&", b"^=": "^"}
-_EXTREMES = {"max": "max", "fmax": "max", "fmaxf": "max", "min": "min", "fmin": "min", "fminf": "min"}
-
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,59 +83,6 @@ def origins(tree: Tree) -> Mapping[bytes, tuple[bytes, Polynomial]]:
     return known
 
 
-def folded(tree: Tree, node: Node) -> tuple[Node, str, Node] | None:
-    """Reads ``s += e``, ``s = s + e``, ``s = max(s, e)`` and the like.
-
-    Returns:
-        The variable or element, the operation as in `Access`, and ``e``; None for everything else.
-    """
-    left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
-    operator = node.child_by_field_name("operator")
-    if node.type != "assignment_expression" or left is None or right is None or operator is None:
-        return None
-    sign, target = tree.text(operator), tree.text(left)
-    if sign in _GROUPS:
-        return left, _GROUPS[sign], right
-    if sign != b"=":
-        return None
-    if right.type == "binary_expression":
-        sides = [right.child_by_field_name("left"), right.child_by_field_name("right")]
-        inner = right.child_by_field_name("operator")
-        group = _GROUPS.get((tree.text(inner) if inner else b"") + b"=")
-        if group and sides[0] is not None and sides[1] is not None and tree.text(sides[0]) == target:
-            return left, group, sides[1]
-    if right.type == "call_expression":
-        group = _EXTREMES.get(function_name(tree, right))
-        arguments = right.child_by_field_name("arguments")
-        values = arguments.named_children if arguments is not None else []
-        if group and len(values) == 2 and target in (tree.text(values[0]), tree.text(values[1])):
-            return left, group, values[1] if tree.text(values[0]) == target else values[0]
-    return None
-
-
-def guarded_extreme(tree: Tree, node: Node) -> tuple[Node, str, Node] | None:
-    """Reads ``if (e > s) s = e;`` as the maximum of ``s`` and ``e``, as `folded` does; None for everything else."""
-    condition, consequence = node.child_by_field_name("condition"), node.child_by_field_name("consequence")
-    if condition is None or consequence is None or node.child_by_field_name("alternative") is not None:
-        return None
-    while consequence.type in {"compound_statement", "expression_statement"} and consequence.named_child_count == 1:
-        consequence = consequence.named_children[0]
-    test = next((each for each in walk(condition) if each.type == "binary_expression"), None)
-    if test is None or consequence.type != "assignment_expression" or test.parent != condition:
-        return None
-    target, value = consequence.child_by_field_name("left"), consequence.child_by_field_name("right")
-    sign = consequence.child_by_field_name("operator")
-    one, relation, other = (test.child_by_field_name(part) for part in ("left", "operator", "right"))
-    if None in (target, value, sign, one, relation, other):
-        return None
-    assert target and value and sign and one and relation and other  # noqa: PT018  narrows the types
-    sides = (tree.text(one), tree.text(other))
-    if tree.text(sign) != b"=" or {*sides} != {tree.text(target), tree.text(value)}:
-        return None
-    is_greater = tree.text(relation).startswith(b">") == (sides[0] == tree.text(value))
-    return (target, "max" if is_greater else "min", value) if tree.text(relation)[:1] in b"<>" else None
-
-
 def _events_in(tree: Tree, piece: Node) -> list[Event]:
     everything, positions = _events(tree)
     return everything[bisect_left(positions, piece.start_byte) : bisect_left(positions, piece.end_byte)]
@@ -156,43 +101,54 @@ def _events(tree: Tree) -> tuple[list[Event], list[int]]:
 
 def _visit(tree: Tree, node: Node, found: list[Event]) -> list[Node]:
     """Notes what ``node`` itself does; returns the nodes still to be visited."""
-    kind = node.type
-    if kind in _JUMPS:
+    if node.type in _JUMPS:
         found.append(Event(node.start_byte, "jump"))
-    elif kind in _OPAQUE:
+    elif node.type in _OPAQUE:
         found.append(Event(node.start_byte, "opaque"))
-    elif kind == "if_statement":
-        extreme = guarded_extreme(tree, node)
-        if extreme is not None:
-            _note(tree, extreme[0], extreme[1], found)
-            return [*_index_nodes(extreme[0]), extreme[2]]
-    elif kind == "assignment_expression":
-        return _visit_assignment(tree, node, found)
-    elif kind == "update_expression":
-        target = node.child_by_field_name("argument")
-        if target is not None:
-            _note(tree, target, "+", found)
-            return _index_nodes(target)
-    elif kind == "call_expression":
-        if not is_math(function_name(tree, node)):
-            found.append(Event(node.start_byte, "opaque"))
-        arguments = node.child_by_field_name("arguments")
-        return arguments.named_children if arguments is not None else []
-    elif kind == "subscript_expression":
-        _note(tree, node, "", found)
-        return _index_nodes(node)
-    elif kind == "identifier":
-        _note(tree, node, "", found)
-    elif kind == "init_declarator" or kind.endswith("_declarator"):
+    elif node.type.endswith("_declarator"):
         return _visit_declarator(tree, node, found)
-    elif kind == "declaration":
-        for child in node.children_by_field_name("declarator"):
-            if child.type == "identifier":
-                found.append(Event(child.start_byte, "declared", tree.text(child)))
-        return [child for child in node.children_by_field_name("declarator") if child.type != "identifier"]
-    elif kind == "field_expression":
-        return []
-    return node.named_children
+    visit = _VISITS.get(node.type)
+    return visit(tree, node, found) if visit is not None else node.named_children
+
+
+def _visit_name(tree: Tree, node: Node, found: list[Event]) -> list[Node]:
+    _note(tree, node, "", found)
+    return _index_nodes(node)
+
+
+def _visit_field(tree: Tree, node: Node, found: list[Event]) -> list[Node]:
+    del tree, node, found  # threadIdx.x and the like: not a variable of ours
+    return []
+
+
+def _visit_if(tree: Tree, node: Node, found: list[Event]) -> list[Node]:
+    extreme = guarded_extreme(tree, node)
+    if extreme is None:
+        return node.named_children
+    _note(tree, extreme[0], extreme[1], found)
+    return [*_index_nodes(extreme[0]), extreme[2]]
+
+
+def _visit_update(tree: Tree, node: Node, found: list[Event]) -> list[Node]:
+    target = node.child_by_field_name("argument")
+    if target is None:
+        return node.named_children
+    _note(tree, target, "+", found)
+    return _index_nodes(target)
+
+
+def _visit_call(tree: Tree, node: Node, found: list[Event]) -> list[Node]:
+    if not is_math(function_name(tree, node)):
+        found.append(Event(node.start_byte, "opaque"))
+    arguments = node.child_by_field_name("arguments")
+    return arguments.named_children if arguments is not None else []
+
+
+def _visit_declaration(tree: Tree, node: Node, found: list[Event]) -> list[Node]:
+    declarators = node.children_by_field_name("declarator")
+    bare = [child for child in declarators if child.type == "identifier"]
+    found += [Event(child.start_byte, "declared", tree.text(child)) for child in bare]
+    return [child for child in declarators if child.type != "identifier"]
 
 
 def _visit_assignment(tree: Tree, node: Node, found: list[Event]) -> list[Node]:
@@ -220,6 +176,18 @@ def _visit_declarator(tree: Tree, node: Node, found: list[Event]) -> list[Node]:
     found.append(Event(node.start_byte, kind, tree.text(current) if current is not None else b""))
     value, size = node.child_by_field_name("value"), node.child_by_field_name("size")
     return [each for each in (value, size) if each is not None]
+
+
+_VISITS: Mapping[str, Callable[[Tree, Node, list[Event]], list[Node]]] = {
+    "identifier": _visit_name,
+    "subscript_expression": _visit_name,
+    "field_expression": _visit_field,
+    "if_statement": _visit_if,
+    "assignment_expression": _visit_assignment,
+    "update_expression": _visit_update,
+    "call_expression": _visit_call,
+    "declaration": _visit_declaration,
+}
 
 
 def _note(tree: Tree, target: Node, update: str, found: list[Event]) -> None:
@@ -258,9 +226,7 @@ def _index(tree: Tree, target: Node, name: bytes) -> tuple[Polynomial | None, ..
 def _unknown_pointers(tree: Tree) -> frozenset[bytes]:
     """Returns the local pointers of which nobody knows where they point."""
     local = {
-        name.text
-        for name in names(tree)
-        if not name.is_parameter and b"*" in tree.text(name.declarator).split(b"=")[0]
+        name.text for name in names(tree) if not name.is_parameter and b"*" in tree.text(name.declarator).split(b"=")[0]
     }
     return frozenset(local - {*origins(tree)})
 

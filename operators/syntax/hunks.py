@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import lru_cache
+from itertools import pairwise
 
 import numpy as np
 
@@ -115,9 +116,7 @@ def units(source: str, grammar: str) -> tuple[str, ...]:
     ordered = sorted(cuts)
     try:
         return tuple(
-            tree.source[start:end].decode("utf-8", "surrogatepass")
-            for start, end in zip(ordered, ordered[1:], strict=False)
-            if start < end
+            tree.source[start:end].decode("utf-8", "surrogatepass") for start, end in pairwise(ordered) if start < end
         )
     except UnicodeDecodeError:  # a broken source whose tree has nodes within a character
         return tuple(source.splitlines(keepends=True))
@@ -128,7 +127,7 @@ def _key(text: str) -> str:
 
 
 def _collide(one: Hunk, other: Hunk) -> bool:
-    return one.start < other.end and other.start < one.end or one.start == other.start
+    return (one.start < other.end and other.start < one.end) or one.start == other.start
 
 
 def _joined(base: Sequence[str], taken: Sequence[Hunk]) -> str:

@@ -261,7 +261,9 @@ def _is_steady(tree: Tree, loop: Loop) -> bool:
     bounds = [*walk(right)] if right is not None else []
     stride = update.child_by_field_name("right") if update is not None else None
     used = {tree.text(node) for node in [*bounds, *(walk(stride) if stride else [])] if node.type == "identifier"}
-    if any(node.type in {"call_expression", "assignment_expression"} and not _is_minimum(tree, node) for node in bounds):
+    if any(
+        node.type in {"call_expression", "assignment_expression"} and not _is_minimum(tree, node) for node in bounds
+    ):
         return False
     return loop.variable.encode() not in used and not (used | {loop.variable.encode()}) & changed_names(tree, loop.body)
 

@@ -10,7 +10,42 @@ from tree_sitter import Node
 from .tree import Tree, ancestors, per_tree
 
 FUNCTION_SUFFIXES = frozenset(
-    ["acos", "asin", "atan", "cbrt", "ceil", "cos", "cosh", "erf", "erfc", "exp", "exp2", "expm1", "fabs", "floor", "fma", "fmax", "fmin", "fmod", "hypot", "log", "log10", "log1p", "log2", "pow", "rint", "round", "rsqrt", "sin", "sinh", "sqrt", "tan", "tanh", "tgamma", "trunc"]
+    [
+        "acos",
+        "asin",
+        "atan",
+        "cbrt",
+        "ceil",
+        "cos",
+        "cosh",
+        "erf",
+        "erfc",
+        "exp",
+        "exp2",
+        "expm1",
+        "fabs",
+        "floor",
+        "fma",
+        "fmax",
+        "fmin",
+        "fmod",
+        "hypot",
+        "log",
+        "log10",
+        "log1p",
+        "log2",
+        "pow",
+        "rint",
+        "round",
+        "rsqrt",
+        "sin",
+        "sinh",
+        "sqrt",
+        "tan",
+        "tanh",
+        "tgamma",
+        "trunc",
+    ]
 )
 """Mathematical functions of C, without the ``f`` of their single-precision forms."""
 
@@ -55,7 +90,9 @@ def visible(tree: Tree, position: int) -> dict[bytes, Name]:
     return {name.text: name for name in names(tree) if name.start <= position < name.end}
 
 
-def kind_of(tree: Tree, node: Node, scope: dict[bytes, Name], depth: int = 0) -> str:
+def kind_of(  # noqa: PLR0911 - one for each type of node
+    tree: Tree, node: Node, scope: dict[bytes, Name], depth: int = 0
+) -> str:
     """Returns the kind of value of an expression, as in `Name`."""
     if depth > 40:
         return "other"
@@ -103,7 +140,9 @@ def bare_declarator(node: Node) -> Node | None:
             return None
         inner = current.child_by_field_name("declarator")
         if inner is None:
-            inner = next((child for child in current.named_children if child.type in {*_DECLARATORS, "identifier"}), None)
+            inner = next(
+                (child for child in current.named_children if child.type in {*_DECLARATORS, "identifier"}), None
+            )
         current = inner
     return current
 

@@ -20,7 +20,7 @@ _MAX_DEPTH = 40
 _MAX_TERMS = 64
 
 
-def polynomial(
+def polynomial(  # noqa: PLR0911 - one for each type of node
     tree: Tree, node: Node, definitions: Mapping[bytes, Polynomial] | None = None, depth: int = 0
 ) -> Polynomial | None:
     """Returns the polynomial that an expression computes, or None where it is no polynomial.
@@ -99,7 +99,9 @@ def written_out(of: Polynomial) -> str:
     """Returns the expression that a polynomial stands for."""
     terms = []
     for monomial, factor in of.items():
-        names = [name.decode() if _WORD.fullmatch(name) else f"({name.decode()})" for name in monomial] if monomial else []
+        names = (
+            [name.decode() if _WORD.fullmatch(name) else f"({name.decode()})" for name in monomial] if monomial else []
+        )
         size = [] if abs(factor) == 1 and names else [str(abs(factor))]
         terms.append(("-" if factor < 0 else "+", " * ".join([*size, *names])))
     terms.sort(key=lambda term: term[0] == "-")  # a leading minus only where there is no other way

@@ -18,8 +18,8 @@ _PARTS = ("for_statement", "while_statement", "if_statement", "expression_statem
 def splice(tree: Tree, donor: Tree, rng: np.random.Generator) -> Edit | None:
     """Puts a loop nest or statement of ``donor`` in place of one of the same type and depth in ``tree``."""
     places: dict[tuple[str, int], tuple[list[Node], list[Node]]] = {}
-    for position, source in enumerate((tree, donor)):
-        for node in source.of(*_PARTS):
+    for position, whole in enumerate((tree, donor)):
+        for node in whole.of(*_PARTS):
             places.setdefault((node.type, _depth(node)), ([], []))[position].append(node)
     pairs = [pair for _, pair in sorted(places.items()) if pair[0] and pair[1]]
     for targets, sources in shuffled(pairs, rng):

@@ -5,7 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ..edit import Kind
-from . import arithmetic, condition, expression, pragma, reduction, restructure, statement, unroll
+from . import (
+    arithmetic,
+    condition,
+    device,
+    expression,
+    pragma,
+    python_code,
+    reduction,
+    restructure,
+    statement,
+    triton,
+    unroll,
+)
 
 STATEMENTS: Mapping[str, Kind] = {
     "delete": statement.delete,
@@ -43,8 +55,75 @@ C_LIKE: Mapping[str, Kind] = {
     "search": condition.counting_search,
 }
 
-KINDS: Mapping[str, Mapping[str, Kind]] = {"cpp": C_LIKE}
+_OF_A_CPU = ("pragma", "simd", "attribute", "vector_functions")
 
-WEIGHTS: Mapping[str, float] = dict.fromkeys(C_LIKE, 1.0)
+CUDA: Mapping[str, Kind] = {
+    **{name: kind for name, kind in C_LIKE.items() if name not in _OF_A_CPU},
+    "launch_bounds": device.launch_bounds,
+    "block_size": device.block_size,
+    "device_unroll": device.device_unroll,
+    "read_only_load": device.read_only_load,
+    "shared_padding": device.shared_padding,
+    "vector_load": device.vector_load,
+    "warp_per_row": device.warp_per_row,
+}
+
+PYTHON: Mapping[str, Kind] = {
+    **STATEMENTS,
+    "operand": python_code.operand,
+    "constant": python_code.constant,
+    "operator": python_code.operator,
+    "block_size": python_code.block_size,
+    "interchange": python_code.loop_order,
+    "hoist": python_code.hoist,
+    "launch_option": triton.launch_option,
+    "memory_hint": triton.memory_hint,
+    "loop_kind": triton.loop_kind,
+    "mask": triton.mask,
+    "precision": triton.precision,
+    "axis": triton.axis,
+}
+
+KINDS: Mapping[str, Mapping[str, Kind]] = {"cpp": C_LIKE, "cuda": CUDA, "python": PYTHON}
+"""By the grammar of a source."""
+
+WEIGHTS: Mapping[str, float] = {
+    **dict.fromkeys(STATEMENTS, 0.5),
+    **dict.fromkeys(("operand", "constant", "operator"), 0.5),
+    "pragma": 1.0,
+    "simd": 3.0,
+    "restrict": 1.0,
+    "attribute": 1.0,
+    "vector_functions": 3.0,
+    "interchange": 4.0,
+    "tile": 2.0,
+    "fission": 1.0,
+    "fusion": 1.0,
+    "unroll": 1.0,
+    "jam": 2.0,
+    "partial_results": 3.0,
+    "hold_in_scalar": 3.0,
+    "accumulator_block": 3.0,
+    "hoist": 1.5,
+    "reciprocal": 2.0,
+    "single_precision": 2.0,
+    "variable_type": 1.0,
+    "guard_to_bounds": 2.0,
+    "search": 2.0,
+    "launch_bounds": 1.5,
+    "block_size": 4.0,
+    "device_unroll": 1.5,
+    "read_only_load": 1.5,
+    "shared_padding": 1.0,
+    "vector_load": 2.0,
+    "warp_per_row": 3.0,
+    "launch_option": 3.0,
+    "memory_hint": 2.0,
+    "loop_kind": 2.0,
+    "mask": 0.5,
+    "precision": 1.0,
+    "axis": 1.0,
+}
+"""How often each kind is drawn where it applies."""
 
 __all__ = ["KINDS", "WEIGHTS"]

@@ -29,7 +29,9 @@ def hoist(tree: Tree, rng: np.random.Generator) -> Edit | None:
         for node in shuffled(pool, rng):
             if _is_invariant(tree, node, changing) and not _is_within(node, pool, tree, changing):
                 name = tree.fresh("fixed")
-                same = [each for each in walk(loop.body) if each.type == node.type and tree.text(each) == tree.text(node)]
+                same = [
+                    each for each in walk(loop.body) if each.type == node.type and tree.text(each) == tree.text(node)
+                ]
                 value = tree.text(node).decode("utf-8", "surrogatepass")
                 edits = [(each.start_byte, each.end_byte, name.encode()) for each in same]
                 return _with_definition(tree, loop, f"const auto {name} = {value};", edits, f"computed {value} once")
@@ -105,7 +107,9 @@ def _is_invariant(tree: Tree, node: Node, changing: set[bytes]) -> bool:
 
 def _is_within(node: Node, pool: list[Node], tree: Tree, changing: set[bytes]) -> bool:
     """Whether an expression around ``node`` could be taken out of the loop as a whole."""
-    wider = [each for each in pool if each.start_byte <= node.start_byte and node.end_byte <= each.end_byte and each != node]
+    wider = [
+        each for each in pool if each.start_byte <= node.start_byte and node.end_byte <= each.end_byte and each != node
+    ]
     return any(_is_invariant(tree, each, changing) for each in wider)
 
 
@@ -116,7 +120,9 @@ def _with_definition(tree: Tree, loop: Loop, line: str, edits: list[tuple[int, i
         first = placed(tree, loop.start, line + "\n")
         edits = [(loop.start, loop.start, first + tree.indent(loop.start)), *edits]
     else:
-        inside = b"{\n" + tree.indent(loop.start) + textwrap.indent(line, "  ").encode() + b"\n" + tree.indent(loop.start)
+        inside = (
+            b"{\n" + tree.indent(loop.start) + textwrap.indent(line, "  ").encode() + b"\n" + tree.indent(loop.start)
+        )
         edits = [(loop.start, loop.start, inside), *edits, (loop.node.end_byte, loop.node.end_byte, b"\n}")]
     return Edit(tuple(edits), note)
 

@@ -9,10 +9,10 @@ from tree_sitter import Node
 
 from ..edit import Edit
 from ..effects import definitions, effects
-from ..loops import Loop, as_loop, body_text, braced, code, loops, over, placed, renamed, text_of
+from ..loops import Loop, body_text, braced, code, loops, over, placed, renamed, text_of
 from ..polynomial import Polynomial, added, coefficient, polynomial, without, written_out
 from ..tree import Tree, walk
-from .draw import one_of, shuffled
+from .draw import shuffled
 
 
 def guard_to_bounds(tree: Tree, rng: np.random.Generator) -> Edit | None:
@@ -22,7 +22,10 @@ def guard_to_bounds(tree: Tree, rng: np.random.Generator) -> Edit | None:
         if not parts or parts[-1].type != "if_statement" or loop.step != "1" or loop.relation != "<":
             continue
         guard = parts[-1]
-        if any(part.type != "declaration" for part in parts[:-1]) or guard.child_by_field_name("alternative") is not None:
+        if (
+            any(part.type != "declaration" for part in parts[:-1])
+            or guard.child_by_field_name("alternative") is not None
+        ):
             continue
         if not effects(tree, *parts[:-1]).is_plain:
             continue
@@ -147,6 +150,7 @@ def _counted(tree: Tree, variable: str, bound: str, test: Node) -> str:
 def _bisected(tree: Tree, variable: str, bound: str, test: Node) -> str:
     end, middle = tree.fresh("end"), tree.fresh("middle")
     holds = renamed(tree, test, {variable: middle})
-    body = f"auto {middle} = {variable} + ({end} - {variable}) / 2;\nif ({holds}) {variable} = {middle} + 1; else {end} = {middle};"
+    body = f"auto {middle} = {variable} + ({end} - {variable}) / 2;\n"
+    body += f"if ({holds}) {variable} = {middle} + 1; else {end} = {middle};"
     lines = [f"auto {end} = {variable};", f"{end} = {bound};", braced(f"while ({variable} < {end})", body)]
     return "{\n" + textwrap.indent("\n".join(lines), "  ") + "\n}"

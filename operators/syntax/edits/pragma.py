@@ -23,7 +23,9 @@ _OPTIONS = (
     '"Ofast"',
 )
 _TWO_ARGUMENTS = frozenset({"pow", "atan2", "hypot"})
-_VECTOR_FUNCTIONS = (FUNCTION_SUFFIXES | {"atan2"}) - set("ceil fabs floor fma fmax fmin fmod rint round rsqrt sqrt tgamma trunc".split())
+_VECTOR_FUNCTIONS = FUNCTION_SUFFIXES - {
+    *("ceil", "fabs", "floor", "fma", "fmax", "fmin", "fmod", "rint", "round", "rsqrt", "sqrt", "tgamma", "trunc")
+} | {"atan2"}
 _REDUCTION_SIGNS = {"+": "+", "*": "*", "max": "max", "min": "min", "|": "|", "&": "&", "^": "^"}
 
 

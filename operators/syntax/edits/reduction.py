@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from tree_sitter import Node
 
@@ -32,6 +34,15 @@ WIDTHS = (4, 8, 16, 32, 64)
 """Numbers of results that are computed side by side."""
 
 
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """What a loop folds into: the variable or element, the operation, and the type of its values."""
+
+    name: str
+    group: str
+    type: str
+
+
 def partial_results(tree: Tree, rng: np.random.Generator) -> Edit | None:
     """Folds into several accumulators in turn, so that the compiler may use vector registers."""
     for loop in shuffled(innermost(tree), rng):
@@ -42,7 +53,7 @@ def partial_results(tree: Tree, rng: np.random.Generator) -> Edit | None:
             kind = _value_type(tree, loop, name)
             if group in {"+", "max", "min"} and kind is not None:
                 width = one_of(WIDTHS, rng)
-                text = _in_parts(tree, loop, name, group, kind, width)
+                text = _in_parts(tree, loop, Fold(name, group, kind), width)
                 return over(tree, loop, text, f"{width} partial results for {name}")
     return None
 
@@ -81,7 +92,7 @@ def accumulator_block(tree: Tree, rng: np.random.Generator) -> Edit | None:
 
 def _held(tree: Tree, loop: Loop, element: str) -> Edit:
     """Returns the edit that keeps ``element`` in a scalar; a first value just before the loop goes there at once."""
-    scalar = tree.fresh(f"{element.split('[')[0]}_held")
+    scalar = tree.fresh(f"{element.split('[', maxsplit=1)[0]}_held")
     body = renamed_body(tree, loop.body, {element: scalar})
     before = loop.node.prev_named_sibling
     first = _stored_value(tree, before, element) if before is not None and loop.start == loop.node.start_byte else None
@@ -105,8 +116,9 @@ def _stored_value(tree: Tree, statement: Node, element: str) -> Node | None:
     return value if tree.text(target) == element.encode("utf-8", "surrogatepass") else None
 
 
-def _in_parts(tree: Tree, loop: Loop, name: str, group: str, kind: str, width: int) -> str:
+def _in_parts(tree: Tree, loop: Loop, fold: Fold, width: int) -> str:
     """Returns the loop with ``width`` partial results, the rest of the range, and the joining of the parts."""
+    name, group = fold.name, fold.group
     parts, lane = tree.fresh("part"), tree.fresh("lane")
     here = f"{parts}[{lane}]"
     lanes = f"for (int {lane} = 0; {lane} < {width}; ++{lane})"
@@ -114,7 +126,7 @@ def _in_parts(tree: Tree, loop: Loop, name: str, group: str, kind: str, width: i
     sign = ">" if group == "max" else "<"
     joined = f"{name} += {here};" if group == "+" else f"{name} = {here} {sign} {name} ? {here} : {name};"
     lines = [
-        f"{kind} {parts}[{width}];",
+        f"{fold.type} {parts}[{width}];",
         braced(lanes, f"{here} = {'0' if group == '+' else name};"),
         *stepping(tree, loop, width, braced(lanes, body)),
         braced(lanes, joined),

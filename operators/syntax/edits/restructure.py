@@ -9,7 +9,8 @@ from tree_sitter import Node
 
 from ..dependence import conflicts
 from ..edit import Edit
-from ..effects import effects, folded
+from ..effects import effects
+from ..folds import folded
 from ..loops import (
     LOOPS,
     Loop,
@@ -40,10 +41,7 @@ def interchange(tree: Tree, rng: np.random.Generator) -> Edit | None:
         if inner is None or not _is_rectangular(tree, outer, inner):
             continue
         parts = code(outer.body)
-        if len(parts) == 1:
-            edit = _swap_headers(tree, outer, inner)
-        else:
-            edit = _distributed(tree, outer, inner, parts)
+        edit = _swap_headers(tree, outer, inner) if len(parts) == 1 else _distributed(tree, outer, inner, parts)
         if edit is not None:
             return edit
     return None
@@ -188,7 +186,10 @@ def _distributed(tree: Tree, outer: Loop, inner: Loop, parts: list[Node]) -> Edi
 def _swap_headers(tree: Tree, outer: Loop, inner: Loop) -> Edit | None:
     if not effects(tree, inner.body).permits((outer.variable.encode(), inner.variable.encode())):
         return None
-    replacements = [(*outer.header, tree.source[slice(*inner.header)]), (*inner.header, tree.source[slice(*outer.header)])]
+    replacements = [
+        (*outer.header, tree.source[slice(*inner.header)]),
+        (*inner.header, tree.source[slice(*outer.header)]),
+    ]
     for loop in (outer, inner):  # a pragma was meant for the loop that stood there
         if loop.start != loop.node.start_byte:
             replacements.append((loop.start, loop.node.start_byte, b""))
@@ -252,6 +253,6 @@ def _sides(tree: Tree, assignment: Node) -> tuple[Node | None, Node | None]:
 
 def _next_statement(node: Node) -> Node | None:
     current = node.next_named_sibling
-    while current is not None and (current.type == "comment" or current.type == "preproc_call"):
+    while current is not None and current.type in {"comment", "preproc_call"}:
         current = current.next_named_sibling
     return current

@@ -12,7 +12,7 @@ from tree_sitter import Node
 
 from ..edit import Edit, replace
 from ..loops import placed, text_of
-from ..tree import Tree, per_tree
+from ..tree import Tree, ancestors, per_tree
 from .draw import one_of
 
 _STATEMENTS = frozenset(
@@ -100,15 +100,19 @@ def overwrite(tree: Tree, rng: np.random.Generator) -> Edit | None:
 
 
 def _pair(tree: Tree, rng: np.random.Generator, *, apart: bool = False) -> tuple[Node, Node] | None:
-    """Draws two different statements; with ``apart`` neither is inside the other."""
+    """Draws two different statements of one function; with ``apart`` neither is inside the other."""
     pool = statements_in_functions(tree)
     if len(pool) < 2:
         return None
     one = one_of(pool, rng)
-    others = [
-        other for other in pool if other != one and not (apart and _overlap(one, other))
-    ]
+    function = _function_of(one)
+    others = [other for other in pool if other != one and not (apart and _overlap(one, other))]
+    others = [other for other in others if _function_of(other) == function]
     return (one, one_of(others, rng)) if others else None
+
+
+def _function_of(node: Node) -> Node | None:
+    return next((above for above in ancestors(node) if above.type == "function_definition"), None)
 
 
 def _overlap(one: Node, other: Node) -> bool:
@@ -122,7 +126,9 @@ def _removal(tree: Tree, node: Node) -> tuple[int, int, bytes]:
         return node.start_byte, node.end_byte, b"pass"
     start = tree.source.rfind(b"\n", 0, node.start_byte) + 1
     end = tree.source.find(b"\n", node.end_byte)
-    alone = not tree.source[start : node.start_byte].strip() and end >= 0 and not tree.source[node.end_byte : end].strip()
+    alone = (
+        not tree.source[start : node.start_byte].strip() and end >= 0 and not tree.source[node.end_byte : end].strip()
+    )
     return (start, end + 1, b"") if alone else (node.start_byte, node.end_byte, b"")
 
 

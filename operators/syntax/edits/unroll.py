@@ -24,7 +24,9 @@ def unroll(tree: Tree, rng: np.random.Generator) -> Edit | None:
         if not can_step(loop) or not effects(tree, loop.body).is_plain or not code(loop.body):
             continue
         factor = one_of(FACTORS, rng)
-        copies = [renamed_body(tree, loop.body, {loop.variable: _shifted(loop.variable, each)}) for each in range(factor)]
+        copies = [
+            renamed_body(tree, loop.body, {loop.variable: _shifted(loop.variable, each)}) for each in range(factor)
+        ]
         if any(part.type == "declaration" for part in code(loop.body)):
             copies = [f"{{\n{textwrap.indent(copy, '  ')}\n}}" for copy in copies]
         text = "\n".join(stepping(tree, loop, factor, "\n".join(copies)))
@@ -43,7 +45,12 @@ def jam(tree: Tree, rng: np.random.Generator) -> Edit | None:
             continue
         factor = one_of(FACTORS, rng)
         lines = stepping(tree, loop, factor, _jammed(tree, parts, loop.variable, factor, {}))
-        return over(tree, loop, "\n".join(lines), f"unrolled the loop over {loop.variable} by {factor} and jammed its inner loops")
+        return over(
+            tree,
+            loop,
+            "\n".join(lines),
+            f"unrolled the loop over {loop.variable} by {factor} and jammed its inner loops",
+        )
     return None
 
 

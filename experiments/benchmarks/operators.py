@@ -1,0 +1,204 @@
+"""How good are the operators without a model? ``python -m experiments.benchmarks.operators --help``.
+
+Three measurements, on this machine's CPU and the C++ seed kernels:
+
+* ``funnel``: of proposals made from the seed alone, how many parse, build, are correct, are faster, are distinct;
+* ``search``: a (mu + lambda) search with these operators alone, for each task and seed;
+* ``cost``: CPU time of a proposal, beside the time that parsing its child takes.
+
+Speedups are the evaluator's: medians over interleaved pairs of seed kernel and candidate. Winners are verified in a
+fresh process on hidden sizes, and both figures are shown.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import fitness.tasks
+from evolve import Budget, Engine, Journal, RecordedEvaluations, stream
+from evolve.choice import Weights
+from evolve.policies import MuPlusLambda
+from fitness import Evaluator, Kernel, Status, Task
+from fitness.executors import Local
+from fitness.languages import Cpp
+from fitness.targets import Cpu
+from operators import Brief, Memory, Operator, Proposal, SyntacticCrossover, SyntacticMutation
+
+TASKS = {
+    "matmul": "Matmul",
+    "row_sum": "RowSum",
+    "softmax": "Softmax",
+    "layer_norm": "LayerNorm",
+    "gelu_bias": "GeluBias",
+    "transpose": "Transpose",
+    "prefix_sum": "PrefixSum",
+    "conv1d": "Conv1d",
+    "stencil2d": "Stencil2d",
+    "bucketize": "Bucketize",
+}
+TARGET: Any = Cpu()  # frozen, which the protocols with their plain attributes do not take
+LANGUAGE: Any = Cpp()
+QUICK: dict[str, Any] = {"min_pairs": 5, "max_pairs": 15, "time_limit_s": 0.1}
+
+
+@dataclass(frozen=True, slots=True)
+class Founder:
+    """A parent that has not been evaluated."""
+
+    kernel: Kernel
+    evaluation: Any = None
+
+
+def task_of(name: str) -> Task:
+    """Returns a task with its default sizes."""
+    task: Task = getattr(fitness.tasks, TASKS[name])()
+    return task
+
+
+def funnel(name: str, proposals: int, seed: int) -> dict[str, Any]:
+    """Makes single mutations of a seed kernel and evaluates the distinct ones."""
+    task = task_of(name)
+    founder = Founder(task.seed_kernel("cpp"))
+    brief = Brief(task, TARGET, LANGUAGE, memory=Memory(ancestors=(founder,)))
+    operator = SyntacticMutation(more_edits=0.0)
+    made = [operator.propose([founder], brief, stream(seed, slot, "funnel")) for slot in range(proposals)]
+    kernels = {each.kernel.digest: each.kernel for each in made if each.kernel is not None}
+    verdicts = dict(_evaluated(task, list(kernels.values())))
+    kinds: dict[str, Counter[str]] = {}
+    for proposal in made:
+        _count(kinds.setdefault(proposal.note.split(":", maxsplit=1)[0], Counter()), proposal, verdicts)
+    total = sum(kinds.values(), Counter[str]())
+    return {
+        "task": name,
+        "seed": seed,
+        "distinct": len(kernels),
+        **total,
+        "kinds": {k: {**v} for k, v in kinds.items()},
+    }
+
+
+def _count(counts: Counter[str], proposal: Proposal, verdicts: dict[str, tuple[Status, float | None]]) -> None:
+    counts["proposed"] += 1
+    if proposal.kernel is None:
+        return
+    status, speedup = verdicts[proposal.kernel.digest]
+    counts["parsed"] += 1
+    counts["built"] += status not in {Status.BUILD_FAILED, Status.BUILD_TIMEOUT, Status.REJECTED}
+    counts["correct"] += status is Status.OK
+    counts["faster"] += speedup is not None and speedup > 1.05
+    counts["twice_as_fast"] += speedup is not None and speedup > 2.0
+
+
+def _evaluated(task: Task, kernels: Sequence[Kernel]) -> Iterator[tuple[str, tuple[Status, float | None]]]:
+    evaluator = Evaluator(task, TARGET, LANGUAGE, **QUICK)
+    calibration = evaluator.calibrate()
+    with Local() as executor:
+        futures = [executor.submit(evaluator.evaluate, kernel, calibration) for kernel in kernels]
+        for kernel, future in zip(kernels, futures, strict=True):
+            evaluation = future.result()
+            yield kernel.digest, (evaluation.status, evaluation.speedup)
+
+
+def search(name: str, seed: int, budget: Budget, weights: dict[str, float] | None) -> dict[str, Any]:
+    """Searches with mutation and crossover alone; returns the best speedup over evaluations."""
+    task = task_of(name)
+    evaluator = Evaluator(task, TARGET, LANGUAGE, **QUICK)
+    operators: dict[str, Operator] = {"mutate": SyntacticMutation(weights), "crossover": SyntacticCrossover()}
+    policy = MuPlusLambda(mu=8, lambda_=16, choice=Weights({"mutate": 0.8, "crossover": 0.2}))
+    curve, counts, start = [], Counter[str](), time.monotonic()
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Local() as executor,
+        Journal(Path(folder) / "journal.jsonl") as journal,
+    ):
+        engine = Engine(
+            seed_kernels=[task.seed_kernel("cpp")],
+            operators=operators,
+            policy=policy,
+            brief=Brief(task, TARGET, LANGUAGE),
+            evaluations=RecordedEvaluations(evaluator, executor, journal),
+            journal=journal,
+            seed=seed,
+            budget=budget,
+            verify=True,
+        )
+        for generation in engine.run():
+            curve.append((generation.evaluations, generation.best.evaluation.speedup, time.monotonic() - start))
+            counts.update(f"{each.operator} {each.evaluation.status}" for each in generation.offspring)
+        verified = engine.verification.speedup if engine.verification is not None else None
+        best = generation.best.kernel.source
+    return {"task": name, "seed": seed, "curve": curve, "verified": verified, "statuses": {**counts}, "best": best}
+
+
+def cost(name: str, proposals: int) -> dict[str, Any]:
+    """Measures the CPU time of mutations and crossovers of kernels that are two generations old."""
+    task = task_of(name)
+    founder = Founder(task.seed_kernel("cpp"))
+    brief = Brief(task, TARGET, LANGUAGE, memory=Memory(ancestors=(founder,)))
+    mutate, cross = SyntacticMutation(), SyntacticCrossover()
+    made = [mutate.propose([founder], brief, stream(1, slot, "old")).kernel for slot in range(8)]
+    parents = [Founder(kernel) for kernel in made if kernel is not None]
+    figures: dict[str, Any] = {"task": name}
+    for label, arity in (("mutation_ms", 1), ("crossover_ms", 2)):
+        operator: Operator = mutate if arity == 1 else cross
+        start = time.process_time()
+        for slot in range(proposals):
+            chosen = [parents[(slot + each) % len(parents)] for each in range(arity)]
+            operator.propose(chosen, brief, stream(2, slot, label))
+        figures[label] = (time.process_time() - start) * 1e3 / proposals
+    return figures
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measures and prints."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("measurement", choices=("funnel", "search", "cost"))
+    parser.add_argument("--tasks", default=",".join(TASKS), help="names, with commas between them")
+    parser.add_argument("--seeds", default="0", help="numbers, with commas between them")
+    parser.add_argument("--proposals", type=int, default=100, help="of funnel and cost")
+    parser.add_argument("--evaluations", type=int, default=200, help="of each search")
+    parser.add_argument("--seconds", type=float, default=None, help="of each search, at most")
+    parser.add_argument("--weights", type=json.loads, default=None, help="of kinds of edits, e.g. '{\"tile\": 3}'")
+    parser.add_argument("--json", type=Path, default=None, help="where the records go")
+    options = parser.parse_args(arguments)
+    records = []
+    for name in options.tasks.split(","):
+        for seed in map(int, options.seeds.split(",")):
+            if options.measurement == "funnel":
+                record = funnel(name, options.proposals, seed)
+            elif options.measurement == "search":
+                record = search(name, seed, Budget(options.evaluations, options.seconds), options.weights)
+            else:
+                record = cost(name, options.proposals)
+            records.append(record)
+            print(_line(record), flush=True)
+    if options.json is not None:
+        options.json.write_text(json.dumps(records, indent=1), "utf-8")
+
+
+def _line(record: dict[str, Any]) -> str:
+    """Returns one line for people."""
+    if "curve" in record:
+        marks = {50: None, 100: None, 150: None, 300: None}
+        for evaluations, speedup, _ in record["curve"]:
+            marks.update({mark: speedup for mark in marks if evaluations <= mark})
+        reached = ", ".join(f"{speedup:.2f} at {mark}" for mark, speedup in marks.items() if speedup)
+        evaluations, speedup, elapsed = record["curve"][-1]
+        verified = f"{record['verified']:.2f}" if record["verified"] else "none"
+        return (
+            f"{record['task']} seed {record['seed']}: {speedup:.2f} (verified {verified}) "
+            f"after {evaluations} evaluations and {elapsed:.0f} s; {reached}"
+        )
+    return json.dumps({key: value for key, value in record.items() if key != "kinds"})
+
+
+if __name__ == "__main__":
+    main()
