@@ -178,7 +178,8 @@ def declare(experiment: Experiment, sweep_dir: Path) -> Experiment:
         OSError: It cannot be written.
     """
     path = sweep_dir / FILE_NAME
-    if path.exists():
+    # Before the first run nothing has been seen yet, and everything may still be changed.
+    if path.exists() and any(sweep_dir.glob("*/*/*/journal.jsonl*")):
         experiment = grown(load_experiment(path), experiment, path)
     sweep_dir.mkdir(parents=True, exist_ok=True)
     fresh = path.with_name(f".{FILE_NAME}.new")

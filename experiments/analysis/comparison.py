@@ -17,6 +17,7 @@ from ..statistics import (
     mean_difference_interval,
     probability_of_improvement,
     rank_sum_p,
+    resamples,
     seeds_needed,
     signed_rank_p,
     smallest_p,
@@ -206,13 +207,13 @@ def _comparison(
     p, p_corrected, count = tested
     sizes = [(len(x), len(y)) for x, y in zip(xs, ys, strict=True)]
     # A single run shows no spread: an interval from it would be a lie.
-    has_spread = min(min(size) for size in sizes) > 1
+    drawn = resamples(xs, ys, rng, paired=rules.paired) if min(min(size) for size in sizes) > 1 else None
     improvement = probability_of_improvement(xs, ys)
     ratio = ratio_interval = None
     if rules.is_log:
         ratio = float(np.exp(np.mean([x.mean() - y.mean() for x, y in zip(xs, ys, strict=True)])))
-        if has_spread:
-            low, high = mean_difference_interval(xs, ys, rng, paired=rules.paired)
+        if drawn is not None:
+            low, high = mean_difference_interval(xs, ys, drawn)
             ratio_interval = (float(np.exp(low)), float(np.exp(high)))
     least = smallest_p(sizes, paired=rules.paired)
     return Comparison(
@@ -221,7 +222,7 @@ def _comparison(
         num_first=sum(map(len, xs)),
         num_second=sum(map(len, ys)),
         improvement=improvement,
-        improvement_interval=improvement_interval(xs, ys, rng, paired=rules.paired) if has_spread else None,
+        improvement_interval=improvement_interval(xs, ys, drawn) if drawn is not None else None,
         ratio=ratio,
         ratio_interval=ratio_interval,
         p=p,

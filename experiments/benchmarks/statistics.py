@@ -58,7 +58,7 @@ def false_positives(simulations: int, *, paired: bool, seed: int = 0) -> dict[st
     rules = Rules(tuple((arm, BASELINE) for arm in arms[1:]), paired=paired, alpha=ALPHA)
     hits = np.zeros(3)
     for index in range(simulations):
-        scores = aa_scores(np.random.default_rng([seed, index]), arms, tasks=2, seeds=30)
+        scores = aa_scores(np.random.default_rng([seed, int(paired), index]), arms, tasks=2, seeds=30)
         found = compare(scores, rules, seed=index)
         hits += (
             found[0].p < ALPHA,

@@ -133,6 +133,7 @@ def _slot(seed: int, slot: int, outcome: tuple[str, float | None], search: Inven
         "speedup": speedup,
         "max_rel_error": 0.0 if status == "ok" else None,
         "duplicate_of": None,
+        "twin_of": None,
         "tokens": 0 if slot < 0 else search.tokens,
     }
 

@@ -18,6 +18,7 @@ from .bootstrap import (
     interval,
     mean_difference_interval,
     resample_counts,
+    resamples,
     stratified_bootstrap,
 )
 from .censoring import evaluations_to_target, expected_running_time, kaplan_meier, median_to_target
@@ -57,6 +58,7 @@ __all__ = [
     "stratified_bootstrap",
     "mean_difference_interval",
     "improvement_interval",
+    "resamples",
     "resample_counts",
     "interval",
     "a12",

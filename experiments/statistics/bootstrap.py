@@ -37,38 +37,58 @@ def stratified_bootstrap(
     return interval(statistic(np.concatenate(drawn, axis=1)))
 
 
-def mean_difference_interval(
+Resamples = Sequence[tuple[Floats, Floats]]
+"""For each task, how often each run of two arms is in each replicate."""
+
+
+def resamples(
     xs: Sequence[ArrayLike], ys: Sequence[ArrayLike], rng: np.random.Generator, *, paired: bool = False
-) -> tuple[float, float]:
+) -> Resamples:
+    """Draws the replicates of two arms, for several statistics of them.
+
+    Args:
+        xs: One array of shape ``(num_seeds,)`` a task.
+        ys: The other arm's, tasks in the same order.
+        rng: Source of the resampling.
+        paired: Whether seed i of both is one draw.
+
+    Raises:
+        ValueError: The numbers of tasks differ, or paired arms differ in length.
+    """
+    drawn = []
+    for x, y in zip(xs, ys, strict=True):
+        n, m = np.size(x), np.size(y)
+        if paired and n != m:
+            raise ValueError(f"paired arms need the same seeds: {n} and {m} runs")
+        first = resample_counts(n, rng)
+        drawn.append((first, first if paired else resample_counts(m, rng)))
+    return drawn
+
+
+def mean_difference_interval(xs: Sequence[ArrayLike], ys: Sequence[ArrayLike], drawn: Resamples) -> tuple[float, float]:
     """Returns the interval of the difference of two arms' means, each task with the same weight.
 
     Args:
         xs: One array of shape ``(num_seeds,)`` a task.
         ys: The other arm's, tasks in the same order.
-        rng: Source of the resampling.
-        paired: Whether seed i of both is one draw.
+        drawn: Of `resamples` for these.
     """
     total = np.zeros(REPLICATES)
-    for x, y in zip(xs, ys, strict=True):
-        x_counts, y_counts = _counts(x, y, rng, paired=paired)
+    for x, y, (x_counts, y_counts) in zip(xs, ys, drawn, strict=True):
         total += x_counts @ np.asarray(x, dtype=float) / np.size(x) - y_counts @ np.asarray(y, dtype=float) / np.size(y)
     return interval(total / len(xs))
 
 
-def improvement_interval(
-    xs: Sequence[ArrayLike], ys: Sequence[ArrayLike], rng: np.random.Generator, *, paired: bool = False
-) -> tuple[float, float]:
+def improvement_interval(xs: Sequence[ArrayLike], ys: Sequence[ArrayLike], drawn: Resamples) -> tuple[float, float]:
     """Returns the interval of the probability of improvement (A12 averaged over tasks).
 
     Args:
         xs: One array of shape ``(num_seeds,)`` a task.
         ys: The other arm's, tasks in the same order.
-        rng: Source of the resampling.
-        paired: Whether seed i of both is one draw.
+        drawn: Of `resamples` for these.
     """
     total = np.zeros(REPLICATES)
-    for x, y in zip(xs, ys, strict=True):
-        x_counts, y_counts = _counts(x, y, rng, paired=paired)
+    for x, y, (x_counts, y_counts) in zip(xs, ys, drawn, strict=True):
         column, row = np.asarray(x, dtype=float)[:, None], np.asarray(y, dtype=float)[None, :]
         wins = (column > row) + 0.5 * (column == row)
         total += np.einsum("ri,ri->r", x_counts @ wins, y_counts) / wins.size
@@ -79,19 +99,6 @@ def interval(values: Floats) -> tuple[float, float]:
     """Returns the central 95 % of bootstrap replicates of shape ``(replicates,)``."""
     low, high = np.quantile(values, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return float(low), float(high)
-
-
-def _counts(x: ArrayLike, y: ArrayLike, rng: np.random.Generator, *, paired: bool) -> tuple[Floats, Floats]:
-    """Draws how often each run is in each replicate: shapes ``(replicates, n)`` and ``(replicates, m)``.
-
-    Raises:
-        ValueError: Paired arms differ in length.
-    """
-    n, m = np.size(x), np.size(y)
-    if paired and n != m:
-        raise ValueError(f"paired arms need the same seeds: {n} and {m} runs")
-    first = resample_counts(n, rng)
-    return first, first if paired else resample_counts(m, rng)
 
 
 def resample_counts(size: int, rng: np.random.Generator) -> Floats:

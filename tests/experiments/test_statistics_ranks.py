@@ -4,6 +4,7 @@ from math import comb
 import numpy as np
 import pytest
 from scipy.stats import mannwhitneyu, rankdata, wilcoxon
+from statsmodels.stats.multitest import multipletests
 
 from experiments.statistics import (
     a12,
@@ -202,6 +203,13 @@ def test_holm_agrees_with_the_step_down_rule(order: tuple[int, ...]) -> None:
         stepped[p] = min(running, 1.0)
 
     assert pytest.approx([stepped[p] for p in p_values]) == holm(p_values)
+
+
+def test_holm_agrees_with_statsmodels() -> None:
+    p_values = rng().uniform(0, 0.1, size=25)
+    p_values[3] = p_values[7]
+
+    assert pytest.approx(multipletests(p_values, method="holm")[1]) == holm(p_values)
 
 
 def test_holm_of_nothing_is_nothing() -> None:

@@ -15,6 +15,7 @@ from experiments.statistics import (
     pass_at_k,
     performance_profile,
     probability_of_improvement,
+    resamples,
     stratified_bootstrap,
 )
 
@@ -141,7 +142,7 @@ def test_bootstrap_needs_a_run_in_each_task() -> None:
 def test_interval_of_a_difference_agrees_with_theory() -> None:
     rng = np.random.default_rng(1)
     x, y = rng.normal(1.0, size=60), rng.normal(size=50)
-    low, high = mean_difference_interval([x], [y], rng)
+    low, high = mean_difference_interval([x], [y], resamples([x], [y], rng))
     spread = 1.96 * np.sqrt(x.var() / 60 + y.var() / 50)
     centre = x.mean() - y.mean()
 
@@ -150,20 +151,21 @@ def test_interval_of_a_difference_agrees_with_theory() -> None:
 
 def test_pairing_removes_what_both_arms_share() -> None:
     shared = np.linspace(0.0, 100.0, 20)
-    low, high = mean_difference_interval([shared + 1.0], [shared], np.random.default_rng(0), paired=True)
+    drawn = resamples([shared + 1.0], [shared], np.random.default_rng(0), paired=True)
+    low, high = mean_difference_interval([shared + 1.0], [shared], drawn)
 
     assert pytest.approx([1.0, 1.0]) == [low, high]
 
 
 def test_paired_arms_must_have_the_same_length() -> None:
     with pytest.raises(ValueError, match="same seeds"):
-        mean_difference_interval([[1.0, 2.0]], [[1.0]], np.random.default_rng(0), paired=True)
+        resamples([[1.0, 2.0]], [[1.0]], np.random.default_rng(0), paired=True)
 
 
 def test_interval_of_improvement_agrees_with_resampling_by_hand() -> None:
     rng = np.random.default_rng(2)
     x, y = rng.normal(0.5, size=25), rng.normal(size=20)
-    found = improvement_interval([x], [y], rng)
+    found = improvement_interval([x], [y], resamples([x], [y], rng))
     drawn = [probability_of_improvement([rng.choice(x, size=25)], [rng.choice(y, size=20)]) for _ in range(3000)]
 
     assert pytest.approx(np.quantile(drawn, [0.025, 0.975]), abs=0.02) == found
