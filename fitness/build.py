@@ -14,13 +14,14 @@ from .cache import Cache, digest_of
 from .errors import MachineError
 from .evaluation import Status
 from .kernel import Kernel
-from .language import Build, Language, Need
+from .language import Build, Kind, Language, Need
 from .sandbox import Cell, Completed, Limits, Sandbox
 from .session import Failed
 from .target import Target
 
 _ARTIFACT_BYTES = 1 << 26
 _COMPILER_BYTES = 3 << 30
+_LEAST_FREE_BYTES = 1 << 22
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +31,12 @@ class Built:
     Attributes:
         path: Of the artifact; read-only.
         log: What the compiler said.
+        kind: As in `Build`.
     """
 
     path: Path
     log: str
+    kind: Kind
 
 
 class Builder:
@@ -60,9 +63,13 @@ class Builder:
         key = digest_of(self._language.fingerprint(self._target), kernel.digest)
         found = self._cache.find("artifacts", key)
         if found is None:
-            found = self._cache.make("artifacts", key, lambda folder: self._compile(kernel, folder, eager))
+            try:
+                found = self._cache.make("artifacts", key, lambda folder: self._compile(kernel, folder, eager))
+            except OSError as error:
+                raise MachineError(f"nothing can be built ({error.strerror or error})") from error
         artifact = next(path for path in sorted(found.iterdir()) if path.name not in ("manifest", "log"))
-        return Built(artifact, (found / "log").read_text(encoding="utf-8"))
+        kind: Kind = "python_module" if artifact.suffix == ".py" else "shared_object"
+        return Built(artifact, (found / "log").read_text(encoding="utf-8"), kind)
 
     def _compile(self, kernel: Kernel, folder: Path, eager: bool) -> None:
         with scratch() as workdir:
@@ -81,6 +88,8 @@ class Builder:
                 )
             artifact = workdir / build.artifact
             if not done.ok or artifact.is_symlink() or not artifact.is_file():
+                if shutil.disk_usage(workdir).free < _LEAST_FREE_BYTES:
+                    raise MachineError(f"the disk is full: {workdir.parent} has no room for a build")
                 raise _verdict(done.status, log)
             shutil.copyfile(artifact, folder / build.artifact.name)
             os.chmod(folder / build.artifact.name, 0o555)

@@ -100,27 +100,32 @@ def _nearly(array: NDArray[Any], other: NDArray[Any], rng: np.random.Generator) 
 
 
 class Layout:
-    """Where the buffers of all cases lie in one arena.
+    """Where the buffers of all cases lie in one arena; every case has them twice.
 
     Attributes:
-        plans: One a case.
-        inputs: Where the inputs of all cases lie: first offset, number of bytes.
+        plans: One a case and copy: case ``i`` has plans ``2 i`` and ``2 i + 1``.
+        inputs: Where the inputs of all of them lie: first offset, number of bytes.
         bytes: Size of the arena.
     """
 
     def __init__(self, task: Task, cases: Sequence[Case]) -> None:
-        self.plans = [plan_of(task, case.workload) for case in cases]
-        first = table_bytes(task, len(cases))
+        self.plans = [plan_of(task, case.workload) for case in cases for _ in range(2)]
+        first = table_bytes(task, len(self.plans))
         end, self.bytes = place(self.plans, first)
         self.inputs = (first, end - first)
 
 
-def check(session: Session, sandbox: Sandbox, task: Task, cases: Sequence[Case], layout: Layout) -> Findings:
-    """Judges a loaded kernel in rounds over all cases, each round one order to the process, in the same buffers.
+_Call = tuple[int, int, int]
+"""Index of the case, which copy of its buffers, which of its instances."""
 
-    1. First data. 2. The same again, with a dirty stack and heap and another poison; every bit must agree (or, for a
-    task that is not repeatable, stay within tolerance). 3. The same but for a few elements. 4. Other data. 5. The
-    first data, on pages that cannot be written: what was right four times and crashes now writes to its inputs.
+
+def check(session: Session, sandbox: Sandbox, task: Task, cases: Sequence[Case], layout: Layout) -> Findings:
+    """Judges a loaded kernel in rounds over all cases, each round one order to the process.
+
+    1. First data. 2. The same in the same buffers, with a dirty stack and heap and another poison; every bit must
+    agree (or, for a task that is not repeatable, stay within tolerance). 3. First data, and straight after it the
+    same but for a few elements, in other buffers. 4. Other data in the first buffers. 5. First data, on pages that
+    cannot be written: what was right so often and crashes now writes to its inputs.
 
     The first round that fails decides; within it the order is tampered, wrong value, unrepeatable.
 
@@ -128,71 +133,73 @@ def check(session: Session, sandbox: Sandbox, task: Task, cases: Sequence[Case],
         Failed: The kernel is not right.
     """
     findings = Findings()
-    order = np.random.default_rng(secrets.randbits(64)).permutation(len(cases))
-    turn = _Turn(session, sandbox, task, cases, layout)
-    first = turn.take(order, 0, _CLEAN)
-    _judge_all(cases, first, 0, findings)
-    again = turn.take(order[::-1], 0, _DIRTY[0])
-    for case, before, after in zip(cases, first, again, strict=True):
-        _judge_repeat(task, case, before, after)
-    _judge_all(cases, turn.take(order, 1, _DIRTY[1]), 1, findings)
-    _judge_all(cases, turn.take(order[::-1], 2, _DIRTY[0]), 2, findings)
+    order = np.random.default_rng(secrets.randbits(64)).permutation(len(cases)).tolist()
+    rounds = _Rounds(session, sandbox, task, cases, layout, findings)
+    first = rounds.call([(case, 0, 0) for case in order], _CLEAN)
+    rounds.judge(first)
+    again = rounds.call([(case, 0, 0) for case in reversed(order)], _DIRTY[0])
+    for call, outputs in first.items():
+        _judge_repeat(task, cases[call[0]], outputs, again[call])
+    rounds.judge(rounds.call([(case, copy, copy) for case in order for copy in (0, 1)], _DIRTY[1]))
+    rounds.judge(rounds.call([(case, 0, 2) for case in reversed(order)], _DIRTY[0]))
     session.exchange(SEAL, *layout.inputs)
     try:
-        sealed = turn.take(order, 0, _CLEAN)
+        sealed = rounds.call([(case, 0, 0) for case in order], _CLEAN)
     except Failed as failure:
         if failure.status is Status.CRASHED:
             raise Failed(Status.TAMPERED, "it writes to its inputs") from failure
         raise
-    _judge_all(cases, sealed, 0, findings)
+    rounds.judge(sealed)
     return findings
 
 
 @dataclass(frozen=True)
-class _Turn:
+class _Rounds:
     session: Session
     sandbox: Sandbox
     task: Task
     cases: Sequence[Case]
     layout: Layout
+    findings: Findings
 
-    def take(self, order: Any, which: int, dirty: int) -> list[Arrays]:
-        """Calls the kernel once for every case, with instance ``which`` of its data, and returns copies of the outputs."""
+    def call(self, calls: Sequence[_Call], dirty: int) -> dict[_Call, Arrays]:
+        """Makes the calls in one order to the process and returns copies of the outputs."""
         native, side = driver(self.sandbox.compiler), ctypes.byref(self.session.side)
-        keys = [secrets.randbits(64) for _ in self.cases]
-        sources = [sources_of(self.task, [case.instances[which].inputs]) for case in self.cases]
-        plans = [ctypes.byref(plan) for plan in self.layout.plans]
-        for call, index in enumerate(order):
-            native.kw_fill(side, plans[index], 0, sources[index], _ONES, keys[index])
-            native.kw_call(side, plans[index], call, 0)
-        self.session.call(len(self.cases), dirty)
-        outputs = [
-            copy_outputs(self.task, case.workload, plan, self.session.arena)
-            for case, plan in zip(self.cases, self.layout.plans, strict=True)
-        ]
-        found = [
-            native.kw_inspect(side, plan, 0, sources[index], _ONES, keys[index]) for index, plan in enumerate(plans)
-        ]
+        prepared = []
+        for index, (case, copy, which) in enumerate(calls):
+            plan = ctypes.byref(self.layout.plans[2 * case + copy])
+            sources = sources_of(self.task, [self.cases[case].instances[which].inputs])
+            key = secrets.randbits(64)
+            native.kw_fill(side, plan, 0, sources, _ONES, key)
+            native.kw_call(side, plan, index, 0)
+            prepared.append((plan, sources, key))
+        self.session.call(len(calls), dirty)
+        outputs = {}
+        for case, copy, which in calls:
+            plan, workload = self.layout.plans[2 * case + copy], self.cases[case].workload
+            outputs[case, copy, which] = copy_outputs(self.task, workload, plan, self.session.arena)
+        found = [native.kw_inspect(side, plan, 0, sources, _ONES, key) for plan, sources, key in prepared]
         worst = min(found, key=_severity)
         if worst != FINE:
             failure = self.session.failure(worst)
-            label = _label(self.cases[found.index(worst)].workload)
+            label = _label(self.cases[calls[found.index(worst)][0]].workload)
             raise Failed(failure.status, f"{label}: {failure.log}", failure.max_rel_error)
         return outputs
+
+    def judge(self, outputs: dict[_Call, Arrays]) -> None:
+        """Compares every output with what must come out."""
+        for case, copy, which in sorted(outputs):
+            instance = self.cases[case].instances[which]
+            verdict = judge(outputs[case, copy, which], instance.expected, instance.tolerance)
+            if not verdict.is_right:
+                text = f"{_label(self.cases[case].workload)}: {verdict.reason}"
+                raise Failed(Status.WRONG_VALUE, text, verdict.max_rel_error)
+            self.findings.max_rel_error = max(self.findings.max_rel_error, verdict.max_rel_error)
 
 
 def _severity(outcome: int) -> int:
     """Tampering first, then what was not written."""
     return {TAMPERED: 0, UNWRITTEN: 1}.get(outcome, 2)
-
-
-def _judge_all(cases: Sequence[Case], outputs: Sequence[Arrays], which: int, findings: Findings) -> None:
-    for case, found in zip(cases, outputs, strict=True):
-        instance = case.instances[which]
-        verdict = judge(found, instance.expected, instance.tolerance)
-        if not verdict.is_right:
-            raise Failed(Status.WRONG_VALUE, f"{_label(case.workload)}: {verdict.reason}", verdict.max_rel_error)
-        findings.max_rel_error = max(findings.max_rel_error, verdict.max_rel_error)
 
 
 def _judge_repeat(task: Task, case: Case, before: Arrays, after: Arrays) -> None:

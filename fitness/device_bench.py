@@ -21,11 +21,12 @@ from .compare import judge, same_bits
 from .device_process import Arrays, DeviceProcess
 from .errors import TargetUnavailable
 from .evaluation import JSON, Status
+from .pool import Pool
 from .sandbox import Cell, Limits, Sandbox
+from .series import Precision, Series
 from .session import Artifact, Failed
 from .statistics import FloatArray
 from .task import Task
-from .timing import Pool, Precision, Series
 
 _WORKER = Path(__file__).resolve().parent / "workers" / "device.py"
 _BLOCK_S = 2e-3
@@ -125,7 +126,7 @@ class DeviceSession:
 
 def _inside(process: DeviceProcess, path: Path) -> Path:
     """Returns how the worker sees a file of its scratch folder."""
-    return Path(path.name)
+    return Path(".") / path.name
 
 
 def start_device(
@@ -183,7 +184,7 @@ def check_on_device(session: DeviceSession, task: Task, cases: Sequence[Case]) -
     """
     for index in np.random.default_rng(secrets.randbits(64)).permutation(len(cases)):
         case = cases[index]
-        label, axes, (first, second) = case.workload.name, case.workload.axes, case.instances
+        label, axes, (first, second) = case.workload.name, case.workload.axes, case.instances[:2]
         before, after = session.call(axes, dict(first.inputs), repeats=2)
         session.judged(before, first, label)
         if not same_bits(before, after):

@@ -178,6 +178,7 @@ class Duel:
         interval: Bootstrap 95 % interval of ``speedup``.
         noise_floor: Smallest difference that the machine can tell, as a fraction.
         measurements: One a workload; the baseline of these is the elite.
+        failed: Digest of the one that turned out not to be correct, or empty; the other has won then.
     """
 
     challenger: str
@@ -186,10 +187,13 @@ class Duel:
     interval: tuple[float, float]
     noise_floor: float
     measurements: tuple[Measurement, ...] = ()
+    failed: str = ""
 
     @property
     def won(self) -> bool:
         """Whether the challenger is faster beyond doubt; a tie goes to the elite."""
+        if self.failed:
+            return self.failed == self.elite
         return self.interval[0] > 1.0 + self.noise_floor
 
     def to_json(self) -> JSON:

@@ -2,89 +2,39 @@
 
 from __future__ import annotations
 
-import os
+import logging
 import threading
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 
 from . import policy
-from .build import Builder, Built
-from .cache import Cache, digest_of
-from .check import check
+from .bench import Bench, Contest, Rival
+from .build import Builder
+from .cache import digest_of
 from .compiler import find_compiler
+from .draft import Draft
 from .errors import MachineError, SandboxError, TaskError
-from .evaluation import JUDGED, Calibration, Duel, Evaluation, Measurement, Status
-from .gate import Gate
+from .evaluation import Calibration, Duel, Evaluation, Status
 from .kernel import Kernel
 from .language import Language
 from .material import Material, secret_generator
-from .native import driver
-from .plausibility import check_idleness, check_roofline
-from .sandbox import Limits, Sandbox, find_sandbox
-from .session import Artifact, Failed, Session
+from .plausibility import check_roofline
+from .sandbox import Sandbox, find_sandbox
+from .series import Series
+from .session import Artifact, Failed
+from .settings import Settings
 from .statistics import geometric_mean, ratio_interval
 from .target import Target
 from .task import Task
-from .timing import Precision, Regime, Series, Stopwatch, arena_bytes
 
-_GATE = Gate()
+_LOG = logging.getLogger("kernelwright.fitness")
+_NULL_TESTS = 3
 _LEAST_FLOOR = 0.005
-
-
-@dataclass(frozen=True)
-class Settings:
-    """Everything that decides how an evaluation is made; see `Evaluator`."""
-
-    build_timeout_s: float = 20.0
-    run_timeout_s: float = 10.0
-    memory_bytes: int = 1 << 30
-    source_bytes: int = 1 << 18
-    forbid: tuple[str, ...] = ()
-    cache_regime: Regime = "hot"
-    sandbox: str | None = None
-    null_every: int = 50
-    precision: Precision = field(default_factory=Precision)
-
-
-@dataclass
-class _Draft:
-    """An evaluation under way."""
-
-    kernel: Kernel
-    flags: set[str] = field(default_factory=set)
-    seconds: dict[str, float] = field(default_factory=dict)
-    static: dict[str, float] = field(default_factory=dict)
-    max_rel_error: float = 0.0
-    log: str = ""
-
-    @contextmanager
-    def stage(self, name: str) -> Iterator[None]:
-        start = time.monotonic()
-        try:
-            yield
-        finally:
-            self.seconds[name] = self.seconds.get(name, 0.0) + time.monotonic() - start
-
-    def failed(self, failure: Failed) -> Evaluation:
-        error = failure.max_rel_error if failure.status in JUDGED else None
-        if error is None and failure.status is Status.SUSPECT:
-            error = self.max_rel_error
-        return self.evaluation(failure.status, max_rel_error=error, log=failure.log)
-
-    def evaluation(self, status: Status, **fields: Any) -> Evaluation:
-        return Evaluation(
-            kernel=self.kernel.digest,
-            status=status,
-            flags=tuple(sorted(self.flags)),
-            seconds=dict(self.seconds),
-            static=dict(self.static),
-            **{"log": self.log, **fields},
-        )
+_TOO_BUSY = 0.25
+_MUCH_LESS_ACCURATE = 32.0
+Result = TypeVar("Result")
 
 
 class Evaluator:
@@ -94,20 +44,11 @@ class Evaluator:
         task: What is to be computed.
         target: Where.
         language: In what.
-        build_timeout_s: Wall clock of the compiler.
-        run_timeout_s: Wall clock of each process of a candidate.
-        memory_bytes: Memory of a candidate's process, beside its buffers.
-        source_bytes: Longest source.
-        forbid: Flags that make a kernel ``rejected``; `fitness.policy.FLAGS` has them all.
-        cache_regime: ``"hot"``: inputs were written just before, on the same core, for both sides alike.
-            ``"cold"``: all caches are flushed before every round trip.
-        sandbox: ``"bubblewrap"`` or ``"limits"``; None for the strongest that works.
-        null_every: Evaluations between two null tests; 0 for the one of the calibration only.
-        min_pairs: Pairs of samples that are always taken.
-        max_pairs: Pairs at most.
-        target_precision: Half-width of the interval that is good enough, as a fraction.
-        time_limit_s: No new pair after this time in one evaluation.
-        sample_s: Shortest sample.
+        **settings: The fields of `fitness.settings.Settings`.
+
+    Attributes:
+        settings: All settings.
+        sandbox: How candidates are confined here, and what is missing.
 
     Raises:
         ValueError: A setting is out of range, or a forbidden flag is unknown.
@@ -115,31 +56,26 @@ class Evaluator:
         SandboxError: Nothing can be confined here.
     """
 
-    def __init__(
-        self,
-        task: Task,
-        target: Target,
-        language: Language,
-        *,
-        min_pairs: int = 10,
-        max_pairs: int = 60,
-        target_precision: float = 0.01,
-        time_limit_s: float = 0.4,
-        sample_s: float = 1e-3,
-        **settings: Any,
-    ) -> None:
-        precision = Precision(min_pairs, max_pairs, target_precision, time_limit_s, sample_s)
+    def __init__(self, task: Task, target: Target, language: Language, **settings: Any) -> None:
         self.task, self.target, self.language = task, target, language
-        self.settings = Settings(precision=precision, **settings)
+        forbid = tuple(settings.pop("forbid", ()))
+        self.settings = Settings(forbid=forbid, **settings)
         self._start()
 
     def _start(self) -> None:
         compiler = find_compiler(getattr(self.language, "compiler", None))
         self.sandbox: Sandbox = find_sandbox(compiler, self.settings.sandbox)
+        if self.sandbox.missing:
+            _LOG.warning("candidates are confined weakly here, without %s", ", ".join(self.sandbox.missing))
+        bench = getattr(self.target, "bench", Bench)
+        self._bench: Bench = bench(self.sandbox, self.task, self.target, self.settings)
         self._builder = Builder(self.language, self.target, self.sandbox, self.settings.build_timeout_s)
         self._rng = secret_generator()
         self._lock = threading.Lock()
-        self._drawn: Material | None = None
+        self._material_drawn: Material | None = None
+        self._seed_drawn: tuple[Artifact, float] | None = None
+        self._floor = 0.0
+        self._evaluations = 0
 
     def __getstate__(self) -> dict[str, Any]:
         return {"task": self.task, "target": self.target, "language": self.language, "settings": self.settings}
@@ -156,31 +92,34 @@ class Evaluator:
         seed = self.task.seed_kernel(self.language.name).digest
         return digest_of(self.task.name, *workloads, *target, self.language.name, seed, repr(self.settings))
 
+    def describe(self) -> Mapping[str, str]:
+        """Returns how evaluations are made here, for people."""
+        return {
+            "sandbox": self.sandbox.mechanism,
+            "missing": ", ".join(self.sandbox.missing),
+            "compiler": self.language.fingerprint(self.target),
+            "cache_regime": self.settings.cache_regime,
+        }
+
     # ---- what is asked for --------------------------------------------------------------------------------
 
     def evaluate(self, kernel: Kernel, calibration: Calibration, device: int = 0) -> Evaluation:
         """Takes a kernel through all stages.
 
         Raises:
-            FitnessError: The machine or the task failed, not the kernel.
+            FitnessError: The machine or the task failed, twice; not the kernel.
         """
-        return self._evaluate(kernel, calibration, device, self._material())
+        self._repeat_null_test(device)
+        return _twice(lambda: self._evaluate(kernel, calibration, device, self._material()))
 
     def verify(self, kernel: Kernel, calibration: Calibration, device: int = 0) -> Evaluation:
         """Evaluates again from nothing: new processes, sizes and data that no kernel has seen, new samples.
 
         Raises:
-            FitnessError: The machine or the task failed, not the kernel.
+            FitnessError: The machine or the task failed, twice; not the kernel.
         """
-        return self._evaluate(kernel, calibration, device, Material.draw(self.task, secret_generator()))
-
-    def _evaluate(self, kernel: Kernel, calibration: Calibration, device: int, material: Material) -> Evaluation:
-        draft = _Draft(kernel)
-        try:
-            artifact = self._prepare(draft, device, material)
-            return self._timed(draft, artifact, calibration, device, material)
-        except Failed as failure:
-            return draft.failed(failure)
+        material = Material.draw(self.task, secret_generator())
+        return _twice(lambda: self._evaluate(kernel, calibration, device, material))
 
     def calibrate(self, device: int = 0) -> Calibration:
         """Measures the scale and the noise of a run: the seed kernel against itself, and the machine's peaks.
@@ -189,77 +128,66 @@ class Evaluator:
             TaskError: The task's seed kernel is wrong.
             MachineError: The machine is too busy to time anything.
         """
-        draft = _Draft(self.task.seed_kernel(self.language.name))
-        try:
-            artifact = self._prepare(draft, device, self._material(), eager=True)
-        except Failed as failure:
-            raise TaskError(
-                f"the seed kernel of task {self.task.name!r} is {failure.status}: {failure.log}"
-            ) from failure
-        series, _ = self._measure(artifact, artifact, device, self._material())
-        native = driver(self.sandbox.compiler)
-        return Calibration(
-            reference_latency_us={each.workload: float(np.median(each.wall_s[1])) * 1e6 for each in series},
-            noise_floor=self._floor(series),
-            bytes_per_s=max(native.kw_peak_bytes(1 << 14, 0.005), native.kw_peak_bytes(1 << 18, 0.005)),
-            flops_per_s=native.kw_peak_flops(0.01),
-            facts=getattr(self.target, "momentary", dict)(),
-        )
+        return _twice(lambda: self._calibrate(device))
 
     def duel(self, challenger: Kernel, elite: Kernel, calibration: Calibration, device: int = 0) -> Duel:
-        """Times two kernels against each other.
+        """Times two kernels that were found correct before against each other; what they compute is judged again.
 
         Raises:
-            FitnessError: The machine failed.
-            ValueError: One of the two is not a correct kernel.
+            FitnessError: The machine failed, twice.
         """
-        artifacts = [self._prepare(_Draft(each), device, self._material()) for each in (challenger, elite)]
-        series, _ = self._measure(artifacts[0], artifacts[1], device, self._material())
-        speedup, interval = ratio_interval([each.ratios for each in series], self._rng)
-        return Duel(
-            challenger=challenger.digest,
-            elite=elite.digest,
-            speedup=speedup,
-            interval=interval,
-            noise_floor=calibration.noise_floor,
-            measurements=tuple(each.measurement(self._rng, None) for each in series),
-        )
+        return _twice(lambda: self._duel(challenger, elite, calibration, device))
 
     # ---- stages -------------------------------------------------------------------------------------------
 
-    def _prepare(self, draft: _Draft, device: int, material: Material, *, eager: bool = False) -> Artifact:
+    def _evaluate(self, kernel: Kernel, calibration: Calibration, device: int, material: Material) -> Evaluation:
+        draft = Draft(kernel, {"weak_isolation"} if self.sandbox.missing else set())
+        try:
+            artifact = self._checked(draft, device, material)
+            if not self.target.measures_time:
+                draft.flags.add("not_timed")
+                return draft.evaluation(Status.OK, max_rel_error=draft.max_rel_error)
+            contest = self._timed(draft, artifact, device, material)
+            return self._judge_time(draft, contest, calibration)
+        except Failed as failure:
+            return draft.failed(failure)
+
+    def _checked(self, draft: Draft, device: int, material: Material, *, eager: bool = False) -> Artifact:
         policy.screen(draft.kernel, self.settings.source_bytes)
-        with draft.stage("queue"), _GATE.shared():
-            pass
-        with _GATE.shared():
+        with draft.queue(self._bench.gate.shared()):
             with draft.stage("build"):
                 built = self._builder.build(draft.kernel, eager=eager)
             draft.log = built.log
-            draft.flags |= policy.inspect(draft.kernel, built.path, self.settings.forbid)
-            arguments = len(self.task.inputs) + len(self.task.outputs) + len(self.task.axes)
-            artifact = Artifact(built.path, draft.kernel.entry_point, arguments)
+            if built.kind == "shared_object":
+                draft.flags |= policy.inspect(draft.kernel, built.path, self.settings.forbid)
+            artifact = self._artifact(draft.kernel)
             with draft.stage("check"):
-                self._check(draft, artifact, device, material)
+                draft.learn(self._bench.check(artifact, material, device).max_rel_error)
         return artifact
 
-    def _check(self, draft: _Draft, artifact: Artifact, device: int, material: Material) -> None:
-        with self._session(artifact, material.layout.bytes, device) as session:
-            session.load()
-            findings = check(session, self.sandbox, self.task, material.cases, material.layout)
-        draft.max_rel_error = findings.max_rel_error
+    def _timed(self, draft: Draft, artifact: Artifact, device: int, material: Material) -> Contest:
+        baseline, seed_error = self._seed(device)
+        with draft.queue(self._bench.gate.alone()), draft.stage("time"):
+            try:
+                contest = self._bench.contest(artifact, baseline, material, device, self._rng)
+            except Rival as rival:
+                raise MachineError(f"the baseline, a correct kernel, failed: {rival}") from rival
+        draft.learn(contest.max_rel_error)
+        least = max(seed_error, float(np.finfo(np.float32).eps))
+        if (draft.max_rel_error or 0.0) > _MUCH_LESS_ACCURATE * least:
+            draft.flags.add("reduced_precision")
+        if contest.flushes_to_zero:
+            draft.flags.add("float_state")
+        if any(np.median(each.cpu_s[0] / each.wall_s[0]) > 1.05 for each in contest.series):
+            draft.flags.add("threads")
+        policy.refuse(draft.flags, self.settings.forbid)
+        return contest
 
-    def _timed(
-        self, draft: _Draft, artifact: Artifact, calibration: Calibration, device: int, material: Material
-    ) -> Evaluation:
-        seed = self._builder.build(self.task.seed_kernel(self.language.name), eager=True)
-        baseline = Artifact(seed.path, self.task.seed_kernel(self.language.name).entry_point, artifact.arguments)
-        with draft.stage("time"):
-            series, watch = self._measure(artifact, baseline, device, material)
-        draft.max_rel_error = max(draft.max_rel_error, watch.max_rel_error)
+    def _judge_time(self, draft: Draft, contest: Contest, calibration: Calibration) -> Evaluation:
         reference = calibration.reference_latency_us
-        measurements = tuple(each.measurement(self._rng, reference.get(each.workload)) for each in series)
-        check_roofline(self.task, measurements, calibration, int(getattr(self.target, "threads", 1)))
-        speedup, interval = ratio_interval([each.ratios for each in series], self._rng)
+        measurements = tuple(each.measurement(self._rng, reference.get(each.workload)) for each in contest.series)
+        check_roofline(self.task, measurements, calibration)
+        speedup, interval = ratio_interval([each.ratios for each in contest.series], self._rng)
         reference_us = geometric_mean([each.reference_latency_us for each in measurements])
         return draft.evaluation(
             Status.OK,
@@ -271,45 +199,108 @@ class Evaluator:
             max_rel_error=draft.max_rel_error,
         )
 
-    def _measure(
-        self, first: Artifact, second: Artifact, device: int, material: Material
-    ) -> tuple[list[Series], Stopwatch]:
-        precision = self.settings.precision
-        room = arena_bytes(self.task, self.task.time_workloads)
-        with _GATE.alone(), Cache().lock("timing"):
-            with self._session(first, room, device) as one, self._session(second, room, device) as other:
-                watch = Stopwatch(
-                    self.sandbox, self.task, (one, other), precision, self._threads, self.settings.cache_regime
-                )
-                for watch.failed_side, session in enumerate((one, other)):
-                    session.load()
-                watch.pin()
-                start = time.monotonic()
-                series = []
-                for index, pool in enumerate(material.pools):
-                    deadline = start + precision.time_limit_s * (index + 1) / len(material.pools)
-                    series.append(watch.measure(pool, deadline, self._rng))
-                check_idleness(one, watch.busy_s, watch.trips)
-        return series, watch
+    def _duel(self, challenger: Kernel, elite: Kernel, calibration: Calibration, device: int) -> Duel:
+        floor = max(calibration.noise_floor, self._floor)
+        try:
+            with self._bench.gate.shared():
+                first, second = self._artifact(challenger), self._artifact(elite)
+            with self._bench.gate.alone():
+                contest = self._bench.contest(first, second, self._material(), device, self._rng)
+        except Failed:
+            return Duel(challenger.digest, elite.digest, 1.0, (1.0, 1.0), floor, failed=challenger.digest)
+        except Rival:
+            return Duel(challenger.digest, elite.digest, 1.0, (1.0, 1.0), floor, failed=elite.digest)
+        speedup, interval = ratio_interval([each.ratios for each in contest.series], self._rng)
+        measurements = tuple(each.measurement(self._rng, None) for each in contest.series)
+        return Duel(challenger.digest, elite.digest, speedup, interval, floor, measurements)
 
-    def _floor(self, series: Sequence[Series]) -> float:
-        middle, (low, high) = ratio_interval([each.ratios for each in series], self._rng)
-        return max(_LEAST_FLOOR, high - 1.0, 1.0 - low)
+    # ---- the machine --------------------------------------------------------------------------------------
 
-    @property
-    def _threads(self) -> int:
-        return int(getattr(self.target, "threads", 1))
-
-    def _session(self, artifact: Artifact, arena_size: int, device: int) -> Session:
-        limits = Limits(
-            wall_s=self.settings.run_timeout_s,
-            cpu_s=int(self.settings.run_timeout_s * self._threads) + 1,
-            memory_bytes=self.settings.memory_bytes + arena_size,
+    def _calibrate(self, device: int) -> Calibration:
+        self._seed(device)
+        if not self.target.measures_time:
+            return Calibration({}, 0.0, facts=self._facts())
+        series, self._floor = self._null_test(device, _NULL_TESTS)
+        with self._bench.gate.alone():
+            bytes_per_s, flops_per_s = self._bench.peaks()
+        return Calibration(
+            reference_latency_us=_latencies_us(series),
+            noise_floor=self._floor,
+            bytes_per_s=bytes_per_s,
+            flops_per_s=flops_per_s,
+            facts=self._facts(),
         )
-        return Session(self.sandbox, artifact, arena_size, limits, self.target.environment(device))
+
+    def _facts(self) -> dict[str, Any]:
+        return {**getattr(self.target, "momentary", dict)(), "cache_regime": self.settings.cache_regime}
+
+    def _null_test(self, device: int, tests: int) -> tuple[list[Series], float]:
+        """Times the seed kernel against itself, in new processes each time; returns the samples and the noise floor.
+
+        Raises:
+            MachineError: The machine is too busy to time anything.
+        """
+        baseline, _ = self._seed(device)
+        series: list[Series] = []
+        floor = _LEAST_FLOOR
+        for _ in range(tests):
+            try:
+                with self._bench.gate.alone():
+                    contest = self._bench.contest(baseline, baseline, self._material(), device, self._rng)
+            except (Failed, Rival) as failure:
+                raise MachineError(f"the seed kernel, correct a moment ago, failed: {failure}") from failure
+            _, (low, high) = ratio_interval([each.ratios for each in contest.series], self._rng)
+            floor = max(floor, high - 1.0, 1.0 - low)
+            series += contest.series
+        if floor > _TOO_BUSY:
+            raise MachineError(f"the machine is too busy to time anything: a kernel differs from itself by {floor:.0%}")
+        return series, floor
+
+    def _repeat_null_test(self, device: int) -> None:
+        """Now and then the noise floor of duels is measured again."""
+        with self._lock:
+            self._evaluations += 1
+            due = self.settings.null_every and self._evaluations % self.settings.null_every == 0
+        if due:
+            self._floor = _twice(lambda: self._null_test(device, 1))[1]
+
+    def _seed(self, device: int) -> tuple[Artifact, float]:
+        """Returns the baseline's artifact and its largest error."""
+        with self._lock:
+            found = self._seed_drawn
+        if found is None:
+            draft = Draft(self.task.seed_kernel(self.language.name))
+            try:
+                artifact = self._checked(draft, device, self._material(), eager=True)
+            except Failed as failure:
+                text = f"the seed kernel of task {self.task.name!r} is {failure.status}: {failure.log}"
+                raise TaskError(text) from failure
+            found = self._seed_drawn = (artifact, draft.max_rel_error or 0.0)
+        return found
+
+    def _artifact(self, kernel: Kernel) -> Artifact:
+        arguments = len(self.task.inputs) + len(self.task.outputs) + len(self.task.axes)
+        built = self._builder.build(kernel)
+        return Artifact(built.path, kernel.entry_point, arguments, built.kind)
 
     def _material(self) -> Material:
         with self._lock:
-            if self._drawn is None:
-                self._drawn = Material.draw(self.task, secret_generator())
-            return self._drawn
+            if self._material_drawn is None:
+                self._material_drawn = Material.draw(self.task, secret_generator())
+            return self._material_drawn
+
+
+def _twice(job: Callable[[], Result]) -> Result:
+    """Runs a job; when the machine fails under it, once more."""
+    try:
+        return job()
+    except (MachineError, SandboxError) as error:
+        _LOG.warning("once more, after a fault of the machine: %s", error)
+        return job()
+
+
+def _latencies_us(series: Sequence[Series]) -> dict[str, float]:
+    samples: dict[str, list[float]] = {}
+    for each in series:
+        samples.setdefault(each.workload, []).extend(each.wall_s.reshape(-1).tolist())
+    return {workload: float(np.median(values)) * 1e6 for workload, values in samples.items()}

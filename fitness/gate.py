@@ -34,9 +34,11 @@ class Gate:
         """Passes when nobody is inside, and keeps everybody out."""
         with self._condition:
             self._waiting += 1
-            self._condition.wait_for(lambda: not self._alone and self._inside == 0)
-            self._waiting -= 1
-            self._alone = True
+            try:
+                self._condition.wait_for(lambda: not self._alone and self._inside == 0)
+                self._alone = True
+            finally:
+                self._waiting -= 1
         try:
             yield
         finally:

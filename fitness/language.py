@@ -10,6 +10,8 @@ from typing import Literal, Protocol
 from .kernel import Kernel
 from .target import Target
 
+Kind = Literal["shared_object", "python_module"]
+
 
 @dataclass(frozen=True, slots=True)
 class Need:
@@ -45,7 +47,7 @@ class Build:
 
     argv: tuple[str, ...]
     artifact: Path
-    kind: Literal["shared_object", "python_module"]
+    kind: Kind
     needs: tuple[Need, ...] = ()
     reads: tuple[Path, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from .check import Case, Layout, make_cases
+from .pool import Pool
 from .task import Task
-from .timing import Pool
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import os
+import re
 import subprocess
 from importlib import resources
 from pathlib import Path
@@ -57,6 +59,9 @@ class Side(ctypes.Structure):
         ("told", _U32),
         ("cpu_ns", _I64),
         ("idle_ns", _I64),
+        ("busy_ns", _I64),
+        ("schedstat", _I32),
+        ("reserved", _I32),
         ("float_state", _U64),
         ("text", ctypes.c_char * 232),
     ]
@@ -65,7 +70,7 @@ class Side(ctypes.Structure):
 class Sample(ctypes.Structure):
     """Mirror of ``Sample`` in driver.hpp."""
 
-    _fields_ = [("wall_ns", _I64), ("cpu_ns", _I64)]
+    _fields_ = [("wall_ns", _I64), ("cpu_ns", _I64), ("delay_ns", _I64)]
 
 
 class Judged(ctypes.Structure):
@@ -92,7 +97,6 @@ class Timing(ctypes.Structure):
         ("entries", _U32),
         ("pairs", _U32),
         ("trips", _U32 * 2),
-        ("overhead_ns", ctypes.c_double * 2),
         ("seed", _U64),
         ("deadline_ns", _I64),
         ("disagreement", ctypes.c_double),
@@ -118,6 +122,8 @@ _SIGNATURES = {
     "kw_call": (None, [ctypes.POINTER(Side), ctypes.POINTER(Plan), _U32, _U32]),
     "kw_inspect": (_I32, [ctypes.POINTER(Side), ctypes.POINTER(Plan), _U32, _P, _P, _U64]),
     "kw_overhead": (ctypes.c_double, [ctypes.POINTER(Side), _U32]),
+    "kw_watch": (None, [ctypes.POINTER(Side)]),
+    "kw_forget": (None, [ctypes.POINTER(Side)]),
     "kw_pin": (None, [_I32, _I32]),
     "kw_cpu_ns": (_I64, [_I32]),
     "kw_pairs": (_I32, [ctypes.POINTER(Timing), ctypes.POINTER(Side), ctypes.POINTER(Side)]),
@@ -126,6 +132,21 @@ _SIGNATURES = {
 }
 
 _SOURCES = ("protocol.hpp", "driver.hpp", "driver.cpp", "confine.hpp", "runner.cpp")
+_RUNTIME = (
+    "c.so.6",
+    "m.so.6",
+    "mvec.so.1",
+    "pthread.so.0",
+    "dl.so.2",
+    "rt.so.1",
+    "stdc++.so.6",
+    "gcc_s.so.1",
+    "gomp.so.1",
+    "omp.so.5",
+    "omp.so",
+    "atomic.so.1",
+    "quadmath.so.0",
+)
 _FLAGS = {
     "driver.so": ("-O3", "-march=native", "-ffp-contract=fast", "-fPIC", "-shared", "driver.cpp"),
     "runner": ("-O2", "-rdynamic", "runner.cpp", "-ldl"),
@@ -149,6 +170,28 @@ def native(compiler: Compiler) -> Path:
             _compile([*compiler.argv, "-std=c++17", *flags, "-o", name], folder)
 
     return Cache().make("native", key, fill)
+
+
+@functools.lru_cache(maxsize=4)
+def runtime_files(compiler: Compiler) -> tuple[Path, ...]:
+    """Returns the dynamic loader and the libraries that an artifact of ``compiler`` may need; it sees no others."""
+    names = [f"lib{name}" for name in _RUNTIME]
+    found: set[Path] = set()
+    for name in names:
+        try:
+            answer = subprocess.run(
+                [*compiler.argv, f"-print-file-name={name}"], capture_output=True, text=True, timeout=30, check=True
+            ).stdout.strip()
+        except (OSError, subprocess.SubprocessError):
+            continue
+        if os.path.isabs(answer):
+            found.add(Path(os.path.realpath(os.path.dirname(answer))) / name)
+    needed = subprocess.run(
+        [native(compiler) / "runner"], env={"LD_TRACE_LOADED_OBJECTS": "1"}, capture_output=True, text=True, timeout=30
+    ).stdout
+    for path in re.findall(r"(/\S+) \(0x", needed):
+        found.add(Path(os.path.realpath(os.path.dirname(path))) / os.path.basename(path))
+    return tuple(sorted(found))
 
 
 def _compile(argv: list[str], folder: Path) -> None:

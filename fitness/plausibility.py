@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from statistics import median
 
 from .evaluation import Calibration, Measurement, Status
-from .session import Failed, Session
+from .session import Failed
 from .task import Task
 
 _MARGIN = 1.25
@@ -14,8 +15,8 @@ _IDLE_SHARE = 0.02
 _IDLE_S_PER_TRIP = 40e-6
 
 
-def check_roofline(task: Task, measurements: Sequence[Measurement], calibration: Calibration, threads: int) -> None:
-    """Compares latencies with what this machine can do at most.
+def check_roofline(task: Task, measurements: Sequence[Measurement], calibration: Calibration) -> None:
+    """Compares measured times with what this machine can do at most.
 
     Raises:
         Failed: One is below what moving the bytes or doing the arithmetic takes.
@@ -23,21 +24,26 @@ def check_roofline(task: Task, measurements: Sequence[Measurement], calibration:
     workloads = {workload.name: workload for workload in task.time_workloads}
     for measurement in measurements:
         cost = task.cost(workloads[measurement.workload])
-        bounds_us = [1e6 * cost.bytes / (threads * calibration.bytes_per_s)] if calibration.bytes_per_s else []
-        bounds_us += [1e6 * cost.flops / (threads * calibration.flops_per_s)] if calibration.flops_per_s else []
+        bounds_us = [1e6 * cost.bytes / calibration.bytes_per_s] if calibration.bytes_per_s else []
+        bounds_us += [1e6 * cost.flops / calibration.flops_per_s] if calibration.flops_per_s else []
         least_us = max(bounds_us, default=0.0) / _MARGIN
-        if measurement.latency_us < least_us:
-            text = f"{measurement.workload}: {measurement.latency_us:.3g} us, but this machine needs {least_us:.3g} us"
+        found_us = median(measurement.samples_us)
+        if found_us < least_us:
+            text = f"{measurement.workload}: {found_us:.3g} us, but this machine needs {least_us:.3g} us"
             raise Failed(Status.SUSPECT, text)
 
 
-def check_idleness(session: Session, busy_s: float, trips: int) -> None:
+def check_idleness(idle_s: float, busy_s: float, trips: int) -> None:
     """A kernel has nothing to do between its answer and the next question.
 
+    Args:
+        idle_s: CPU time that its process used then.
+        busy_s: Wall time of its calls.
+        trips: How often it was asked.
+
     Raises:
-        Failed: Its process used the processor then: it answered before it was done, or looked at data ahead of time.
+        Failed: It answered before it was done, or looked at data ahead of time, or hindered its rival.
     """
-    idle_s = session.side.idle_ns * 1e-9
     if idle_s > _IDLE_SHARE * busy_s + _IDLE_S_PER_TRIP * trips:
         text = f"it computed for {idle_s * 1e3:.3g} ms while nothing was asked of it (in calls: {busy_s * 1e3:.3g} ms)"
         raise Failed(Status.SUSPECT, text)

@@ -62,6 +62,7 @@ class Cell:
         scratch: The one folder that it may write, its current one; None for none at all.
         environment: All of its variables.
         writes: Further folders that it may write: caches of a toolchain, nothing that is believed.
+        has_system: Whether it sees all programs and libraries of the system, or only ``reads``.
         has_proc: Whether it sees its own ``/proc`` and ``/sys``; a kernel needs neither, a GPU's library does.
     """
 
@@ -69,6 +70,7 @@ class Cell:
     scratch: Path | None = None
     environment: Mapping[str, str] = field(default_factory=dict)
     writes: tuple[Path, ...] = ()
+    has_system: bool = True
     has_proc: bool = False
 
 
@@ -189,7 +191,8 @@ class Sandbox:
             settings["arena_fd"] = there[2]
         arguments = [str(program), *(f"{key}={value}" for key, value in settings.items())]
         if self.mechanism == "limits" and "Landlock" not in self.missing:
-            readable = [*_SYSTEM, *_FILES, "/dev/null", "/dev/urandom", *map(str, cell.reads)]
+            readable = [*(_SYSTEM if cell.has_system else ()), *_FILES, "/dev/null", "/dev/urandom"]
+            readable += map(str, cell.reads)
             arguments += ["landlock=1", *(f"read={path}" for path in readable)]
             devices = [path for path in cell.reads if path.is_relative_to("/dev")]
             writable = (*([cell.scratch] if cell.scratch else []), *devices, *cell.writes, "/dev/null")
@@ -200,7 +203,7 @@ class Sandbox:
     def _wrap(self, cell: Cell, arguments: list[str]) -> list[str]:
         if self.mechanism == "limits":
             return arguments
-        argv = [*_bubblewrap(), "--ro-bind", arguments[0], arguments[0]]
+        argv = [*_bubblewrap(cell.has_system), "--ro-bind", arguments[0], arguments[0]]
         for path in cell.reads:
             argv += ["--dev-bind" if path.is_relative_to("/dev") else "--ro-bind", str(path), str(path)]
         for name, value in cell.environment.items():
@@ -246,6 +249,11 @@ class Confined:
             self.close()
             raise SandboxError(f"the sandbox does not come up: {self.log.strip().splitlines()[-1:] or 'no message'}")
         self._init_pid = pid
+
+    @property
+    def pid(self) -> int:
+        """Host process id of the init process."""
+        return self._init_pid
 
     def wait(self, wall_s: float) -> int | None:
         """Returns the wait status of the confined process, or None if it has not ended within ``wall_s``.
@@ -325,7 +333,7 @@ def _head_and_tail(fd: int, limit: int = 16384) -> str:
 
 
 @functools.cache
-def _bubblewrap() -> tuple[str, ...]:
+def _bubblewrap(has_system: bool) -> tuple[str, ...]:
     argv = [shutil.which("bwrap") or "bwrap"]
     argv += [
         "--unshare-user",
@@ -340,7 +348,7 @@ def _bubblewrap() -> tuple[str, ...]:
     for path in _SYSTEM:
         if os.path.islink(path):
             argv += ["--symlink", os.readlink(path), path]
-        elif os.path.isdir(path):
+        elif os.path.isdir(path) and has_system:
             argv += ["--ro-bind", path, path]
     for path in _FILES:
         if os.path.exists(path):

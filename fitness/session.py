@@ -11,10 +11,27 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .arena import Arena
-from .errors import SandboxError
+from .errors import MachineError, SandboxError
 from .evaluation import Status
-from .native import CALL, FINE, FORGED, GONE, LOAD, NO_LOAD, NO_MEMORY, READY, TAMPERED, TIMED_OUT, TOLD, UNWRITTEN
-from .native import Sample, Side, driver
+from .language import Kind
+from .native import (
+    CALL,
+    FINE,
+    FORGED,
+    GONE,
+    LOAD,
+    NO_LOAD,
+    NO_MEMORY,
+    READY,
+    TAMPERED,
+    TIMED_OUT,
+    TOLD,
+    UNWRITTEN,
+    Sample,
+    Side,
+    driver,
+    runtime_files,
+)
 from .sandbox import Cell, Confined, Limits, Sandbox
 
 _READY_US = 10_000_000
@@ -42,11 +59,13 @@ class Artifact:
         path: The shared object.
         entry_point: Its symbol.
         arguments: How many arguments a call has.
+        kind: As in `Build`.
     """
 
     path: Path
     entry_point: str
     arguments: int
+    kind: Kind = "shared_object"
 
 
 class Session:
@@ -67,7 +86,7 @@ class Session:
         pin: int | None = None,
     ) -> None:
         self._driver = driver(sandbox.compiler)
-        self._deadline = time.monotonic() + limits.wall_s
+        self._started = time.monotonic()
         self._limits = limits
         self.arena = Arena(arena_bytes)
         options: dict[str, object] = {
@@ -79,12 +98,13 @@ class Session:
         if pin is not None:
             options["pin"] = pin
         try:
-            cell = Cell(reads=(artifact.path,), environment=environment)
+            reads = (*runtime_files(sandbox.compiler), artifact.path)
+            cell = Cell(reads=reads, environment=environment, has_system=False)
             self._confined: Confined = sandbox.start(cell, limits, options, arena_fd=self.arena.fd)
         except SandboxError:
             self.arena.close()
             raise
-        self.side = Side(work=self._confined.work.fileno(), arena=self.arena.address, cpu_ns=-1)
+        self.side = Side(work=self._confined.work.fileno(), arena=self.arena.address, cpu_ns=-1, schedstat=-1)
 
     def load(self) -> None:
         """Waits until the process has confined itself, then lets it load the artifact.
@@ -99,6 +119,7 @@ class Session:
                 f"a runner could not confine itself: {self.side.text.decode(errors='replace') or 'no word'}"
             )
         self.side.process = pid
+        self._driver.kw_watch(ctypes.byref(self.side))
         self.exchange(LOAD)
 
     def call(self, count: int, dirty: int = 0) -> Sample:
@@ -123,23 +144,30 @@ class Session:
         return sample
 
     def limit(self) -> None:
-        """Lets every wait from now on end when the wall clock of this session runs out.
+        """Lets every wait from now on end when this session's wall-clock limit is used up; only waits for it count.
 
         Raises:
-            Failed: It has run out already.
+            Failed: It is used up already.
         """
-        left_s = self._deadline - time.monotonic()
+        left_s = self._limits.wall_s - self.side.busy_ns * 1e-9
         if left_s <= 0:
             raise self.failure(TIMED_OUT)
         self._driver.kw_limit(ctypes.byref(self.side), int(left_s * 1e6) + 1)
 
     def failure(self, outcome: int) -> Failed:
-        """Returns the verdict that belongs to an outcome of the driver."""
+        """Returns the verdict that belongs to an outcome of the driver.
+
+        Raises:
+            MachineError: It timed out because the machine gave it no processor.
+            SandboxError: It was killed from outside.
+        """
         log = self._confined.log
         if outcome == TIMED_OUT:
+            self._blame_the_machine_if_starved()
             return Failed(Status.RUN_TIMEOUT, _join(f"stopped after {self._limits.wall_s:g} s", log))
         if outcome == FORGED:
-            return Failed(Status.SUSPECT, _join("it reported work as done that nobody had asked for", log))
+            ended = self._confined.wait(0.05) is not None
+            return self._gone() if ended else Failed(Status.TAMPERED, _join("it forged a message to its driver", log))
         if outcome == TAMPERED:
             return Failed(
                 Status.TAMPERED, _join("an input was changed, or memory outside the buffers was written", log)
@@ -150,6 +178,18 @@ class Session:
             return self._told(log)
         assert outcome == GONE
         return self._gone()
+
+    def _blame_the_machine_if_starved(self) -> None:
+        """A process that waited for a processor most of the time, and used little of one, is no slow kernel."""
+        elapsed_s = time.monotonic() - self._started
+        try:
+            fields = Path(f"/proc/{self.side.process}/schedstat").read_text().split()
+        except OSError:
+            return
+        waited_s, used_s = int(fields[1]) * 1e-9, self._driver.kw_cpu_ns(self.side.process) * 1e-9
+        if waited_s > 0.5 * elapsed_s and used_s < 0.4 * elapsed_s:
+            text = f"the machine is too busy: a kernel got a processor for {used_s:.2g} s of {elapsed_s:.2g} s"
+            raise MachineError(text)
 
     def _told(self, log: str) -> Failed:
         if self.side.told == NO_MEMORY:
@@ -177,6 +217,7 @@ class Session:
 
     def close(self) -> None:
         """Kills the process and everything that it started, and waits until all of it is gone."""
+        self._driver.kw_forget(ctypes.byref(self.side))
         self._confined.close()
         self.arena.close()
 

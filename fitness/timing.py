@@ -8,116 +8,30 @@ import os
 import secrets
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .arena import copy_outputs, place, plan_of, sources_of, table_bytes
-from .check import Instance, expect, make_instance
+from .check import expect
 from .compare import judge, same_bits
-from .evaluation import Measurement, Status
+from .evaluation import Status
 from .native import FINE, NOT_PINNED, Judged, Plan, Sample, Timing, driver
+from .plausibility import check_idleness
+from .pool import Pool
 from .sandbox import Sandbox
+from .series import Series
 from .session import Failed, Session
+from .settings import Settings
 from .statistics import FloatArray, ratio_interval
 from .targets.cpu import last_level_cache_bytes
 from .task import Task, Workload
 
-_ENTRIES = 4
 _TRIP_S = 200e-6
 _SETS_BYTES = 1 << 24
 _MOST_SETS = 512
 _ONES = (ctypes.c_float * 12)(*[1.0] * 12)
-
-Regime = Literal["hot", "cold"]
-
-
-@dataclass(frozen=True, slots=True)
-class Precision:
-    """When a measurement is good enough, and when it ends in any case.
-
-    Attributes:
-        min_pairs: Pairs of samples that are always taken, for each workload.
-        max_pairs: Pairs at most.
-        target: Half-width of the interval of the ratio that is good enough, as a fraction.
-        time_limit_s: No new pair after this time, all workloads together.
-        sample_s: Shortest sample; shorter calls are put together.
-        judged_calls: Timed calls of each block whose outputs are judged: the first, the last, and others.
-    """
-
-    min_pairs: int = 10
-    max_pairs: int = 60
-    target: float = 0.01
-    time_limit_s: float = 0.4
-    sample_s: float = 1e-3
-    judged_calls: int = 4
-
-
-@dataclass
-class Pool:
-    """Secret inputs of one timed workload, drawn once a run; every call gets its own multiple of one of them."""
-
-    task: Task
-    workload: Workload
-    entries: tuple[Instance, ...]
-    sources: Any = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.sources = sources_of(self.task, [entry.inputs for entry in self.entries])
-
-    @classmethod
-    def draw(cls, task: Task, workload: Workload, rng: np.random.Generator) -> Pool:
-        """Draws the entries."""
-        return cls(task, workload, tuple(make_instance(task, workload, rng) for _ in range(_ENTRIES)))
-
-    def inputs(self, entry: int, scales: Sequence[float]) -> dict[str, NDArray[Any]]:
-        """Returns the very inputs that the driver wrote for a call."""
-        drawn = {}
-        for (name, array), scale in zip(self.entries[entry].inputs.items(), scales, strict=False):
-            drawn[name] = array * array.dtype.type(scale) if array.dtype.name in ("float32", "float64") else array
-        return drawn
-
-
-@dataclass
-class Series:
-    """What was measured for one workload.
-
-    Attributes:
-        wall_s: ``(2, num_pairs)`` time of one call, candidate first.
-        cpu_s: ``(2, num_pairs)`` CPU time of one call.
-        calls: Calls in a sample of the candidate.
-        repeated: Round trips taken again because something else ran.
-    """
-
-    workload: str
-    wall_s: FloatArray
-    cpu_s: FloatArray
-    calls: int
-    repeated: int
-
-    @property
-    def ratios(self) -> FloatArray:
-        """``(num_pairs,)`` baseline time / candidate time."""
-        ratios: FloatArray = self.wall_s[1] / self.wall_s[0]
-        return ratios
-
-    def measurement(self, rng: np.random.Generator, reference_us: float | None) -> Measurement:
-        """Returns the record; ``reference_us`` is the calibrated latency of the baseline, if there is one."""
-        speedup, interval = ratio_interval([self.ratios], rng)
-        reference = reference_us if reference_us is not None else float(np.median(self.wall_s[1])) * 1e6
-        return Measurement(
-            workload=self.workload,
-            samples_us=tuple((self.wall_s[0] * 1e6).tolist()),
-            reference_samples_us=tuple((self.wall_s[1] * 1e6).tolist()),
-            latency_us=reference / speedup,
-            reference_latency_us=reference,
-            speedup=speedup,
-            interval=interval,
-            cpu_ratio=float(np.median(self.cpu_s[0] / self.wall_s[0])),
-            calls_per_sample=self.calls,
-        )
 
 
 def arena_bytes(task: Task, workloads: Sequence[Workload]) -> int:
@@ -134,42 +48,47 @@ class Stopwatch:
     """Measures pairs of two loaded sessions.
 
     Attributes:
-        repeated: Round trips taken again so far.
+        failed_side: Whose turn it was when something failed: 0 or 1.
+        max_rel_error: Largest error of a judged call of the first.
     """
 
     def __init__(
-        self,
-        sandbox: Sandbox,
-        task: Task,
-        sides: tuple[Session, Session],
-        precision: Precision,
-        threads: int,
-        regime: Regime,
+        self, sandbox: Sandbox, task: Task, sides: tuple[Session, Session], settings: Settings, threads: int
     ) -> None:
         self._driver = driver(sandbox.compiler)
-        self._task = task
-        self._sides = sides
-        self._precision = precision
-        self._processors = (ctypes.c_int32 * len(os.sched_getaffinity(0)))(*sorted(os.sched_getaffinity(0)))
-        self._threads = threads
-        self._pinned = self._processors[secrets.randbelow(len(self._processors))] if threads == 1 else NOT_PINNED
-        self._flush = np.zeros(2 * last_level_cache_bytes(), dtype=np.uint8) if regime == "cold" else None
+        self._task, self._sides, self._threads = task, sides, threads
+        self._precision = settings.precision
+        processors = sorted(os.sched_getaffinity(0))
+        self._processors = (ctypes.c_int32 * len(processors))(*processors)
+        self._pinned = secrets.choice(processors) if threads == 1 else NOT_PINNED
+        self._flush = np.zeros(2 * last_level_cache_bytes() if settings.cache_regime == "cold" else 0, dtype=np.uint8)
+        self._busy_s, self._trips = 0.0, 0
         self.failed_side = 0
         self.max_rel_error = 0.0
-        self.busy_s = 0.0
-        self.trips = 0
 
-    def pin(self) -> None:
-        """Puts both loaded processes, with all their threads, on one processor, the driver's own while it measures."""
-        if self._pinned != NOT_PINNED:
-            for session in self._sides:
+    def load(self) -> None:
+        """Loads both artifacts and, for kernels of one thread, puts both processes on the driver's own processor.
+
+        Raises:
+            Failed: One of the two, `failed_side`, cannot be loaded.
+        """
+        for index, session in enumerate(self._sides):
+            self.failed_side = index
+            session.load()
+            if self._pinned != NOT_PINNED:
                 self._driver.kw_pin(session.side.process, self._pinned)
 
-    def measure(self, pool: Pool, deadline: float, rng: np.random.Generator) -> Series:
+    def measure(self, pool: Pool, budget_s: float, rng: np.random.Generator) -> Series:
         """Warms up, then takes pairs until the interval is narrow enough or a cap is reached.
+
+        Args:
+            pool: Inputs of the workload.
+            budget_s: No new pair after this time; what other processes took of it does not count.
+            rng: Decides the resamples of the interval.
 
         Raises:
             Failed: One of the two, `failed_side`, did something that ends it.
+            MachineError: The machine is too busy.
         """
         plan, origin = plan_of(self._task, pool.workload), table_bytes(self._task, _MOST_SETS)
         place([plan], origin)
@@ -177,11 +96,13 @@ class Stopwatch:
         plan.sets = _sets(plan, min(alone_s))
         place([plan], origin)
         trips = [max(1, math.ceil(self._precision.sample_s / (plan.sets * each))) for each in alone_s]
+        deadline = time.monotonic() + budget_s
         blocks: list[tuple[FloatArray, FloatArray]] = []
         repeated, taken = 0, 0
         while True:
             wanted = self._precision.min_pairs if not blocks else max(4, self._precision.min_pairs // 2)
-            wall, cpu, again = self._block(plan, pool, trips, min(wanted, self._precision.max_pairs - taken), deadline)
+            wanted = min(wanted, self._precision.max_pairs - taken)
+            wall, cpu, again, deadline = self._block(plan, pool, trips, wanted, deadline)
             blocks.append((wall, cpu))
             repeated, taken = repeated + again, taken + wall.shape[1]
             series = self._series(pool, plan, trips, blocks, repeated)
@@ -198,7 +119,7 @@ class Stopwatch:
         calls = np.array([[trips[0] * plan.sets], [trips[1] * plan.sets]], dtype=np.float64)
         wall = np.concatenate([block[0] for block in blocks], axis=1) / calls * 1e-9
         cpu = np.concatenate([block[1] for block in blocks], axis=1) / calls * 1e-9
-        return Series(pool.workload.name, np.maximum(wall, 1e-10), cpu, trips[0] * plan.sets, repeated)
+        return Series(pool.workload.name, wall, cpu, trips[0] * plan.sets, repeated)
 
     def _warm_up(self, index: int, plan: Plan, pool: Pool) -> float:
         """Two judged calls on the same data; returns the time of the second in s."""
@@ -222,7 +143,15 @@ class Stopwatch:
                 text = f"{pool.workload.name}: two calls on equal inputs give different results"
                 raise Failed(Status.UNREPEATABLE, text, right.max_rel_error)
         overhead_ns = self._overhead(session)
-        return max(sample.wall_ns - overhead_ns, 500.0) * 1e-9
+        return max(self._net_ns(sample) - overhead_ns, 500.0) * 1e-9
+
+    def _net_ns(self, sample: Sample) -> float:
+        """Time of a sample without what others took: the wait for a processor is known to the nanosecond.
+
+        Never less than the CPU time of all threads of the kernel, so that one cannot work while another waits.
+        """
+        net_ns = sample.wall_ns - sample.delay_ns if self._threads == 1 else sample.wall_ns
+        return float(max(net_ns, sample.cpu_ns if self._threads == 1 else 0))
 
     def _overhead(self, session: Session) -> float:
         session.limit()
@@ -241,7 +170,7 @@ class Stopwatch:
 
     def _block(
         self, plan: Plan, pool: Pool, trips: list[int], pairs: int, deadline: float
-    ) -> tuple[FloatArray, FloatArray, int]:
+    ) -> tuple[FloatArray, FloatArray, int, float]:
         samples = [(Sample * pairs)(), (Sample * pairs)()]
         output_bytes = sum(each.bytes for each in plan.buffer[: plan.buffers] if each.is_output)
         judged, copies = self._choose(plan, trips[0], pairs, output_bytes)
@@ -260,11 +189,11 @@ class Stopwatch:
             processors=self._processors,
             processor_count=len(self._processors),
         )
+        overhead_ns = [self._overhead(session) for session in self._sides]
         for index, session in enumerate(self._sides):
-            timing.overhead_ns[index] = self._overhead(session)
             timing.samples[index] = samples[index]
             session.limit()
-        if self._flush is not None:
+        if self._flush.size:
             timing.flush, timing.flush_bytes = self._flush.ctypes.data, self._flush.size
         first, second = (ctypes.byref(session.side) for session in self._sides)
         outcome = self._driver.kw_pairs(ctypes.byref(timing), first, second)
@@ -273,11 +202,13 @@ class Stopwatch:
             raise self._sides[timing.failed_side].failure(outcome)
         self._judge_taken(pool, judged, copies)
         done = timing.pairs
-        self.trips += done * trips[0] + timing.repeated
-        self.busy_s += sum(each.wall_ns for each in samples[0][:done]) * 1e-9
-        wall = np.array([[each.wall_ns for each in side[:done]] for side in samples], dtype=np.float64)
+        self._trips += done * trips[0] + timing.repeated
+        self._busy_s += sum(each.wall_ns for each in samples[0][:done]) * 1e-9
+        check_idleness(self._sides[0].side.idle_ns * 1e-9, self._busy_s, self._trips)
+        wall = np.array([[self._net_ns(each) for each in side[:done]] for side in samples], dtype=np.float64)
+        wall -= np.array([[overhead_ns[index] * trips[index]] for index in (0, 1)])
         cpu = np.array([[each.cpu_ns for each in side[:done]] for side in samples], dtype=np.float64)
-        return wall, cpu, timing.repeated
+        return np.maximum(wall, 1.0), cpu, timing.repeated, timing.deadline_ns * 1e-9
 
     def _choose(self, plan: Plan, trips: int, pairs: int, output_bytes: int) -> tuple[Any, list[NDArray[np.uint8]]]:
         """Picks the calls that are judged: the first, the last, and some that nobody can foresee."""

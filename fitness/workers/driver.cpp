@@ -4,6 +4,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,6 +34,31 @@ int64_t cpu_ns_of(int32_t process) {
     if (clock_getcpuclockid(process, &clock) != 0 || clock_gettime(clock, &t) != 0) return -1;
     return t.tv_sec * 1000000000ll + t.tv_nsec;
 }
+
+// How long the thread behind a schedstat file could have run while others did; 0 where the system does not tell.
+int64_t delay_ns_of(int fd) {
+    char text[96];
+    const ssize_t length = fd < 0 ? -1 : pread(fd, text, sizeof text - 1, 0);
+    if (length <= 0) return 0;
+    text[length] = 0;
+    const char* second = strchr(text, ' ');
+    return second ? strtoll(second, nullptr, 10) : 0;
+}
+
+// The schedstat file of the calling thread, for the length of one call of the driver.
+class Own {
+  public:
+    Own() : fd_(open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC)) {}
+    ~Own() {
+        if (fd_ >= 0) close(fd_);
+    }
+    Own(const Own&) = delete;
+    Own& operator=(const Own&) = delete;
+    int64_t delay_ns() const { return delay_ns_of(fd_); }
+
+  private:
+    int fd_;
+};
 
 uint64_t mix(uint64_t x) {
     x += 0x9e3779b97f4a7c15ull;
@@ -179,19 +205,22 @@ void write_call(const Side& side, const Plan& plan, uint32_t call, uint32_t set)
 }
 
 // Sends an order and waits for its answer. Messages that are waiting before the order was given were not asked for.
-Outcome exchange(Side& side, uint32_t kind, uint64_t count, uint64_t dirty, Sample& sample) {
+Outcome exchange(const Own& own, Side& side, uint32_t kind, uint64_t count, uint64_t dirty, Sample& sample) {
     Message message{};
     if (recv(side.work, &message, sizeof message, MSG_DONTWAIT) > 0) return FORGED;
     Message order{kind, ++side.sequence, count, dirty, {}};
     const int64_t cpu_before = cpu_ns_of(side.process);
     if (side.cpu_ns >= 0 && cpu_before >= 0) side.idle_ns += cpu_before - side.cpu_ns;
+    const int64_t delay_before = delay_ns_of(side.schedstat) + own.delay_ns();
     const int64_t start = now_ns();
     if (send(side.work, &order, sizeof order, MSG_NOSIGNAL) < 0) return GONE;
     ssize_t length;
     do length = recv(side.work, &message, sizeof message, 0);
     while (length < 0 && errno == EINTR);
     sample.wall_ns = now_ns() - start;
+    side.busy_ns += sample.wall_ns;
     side.cpu_ns = cpu_ns_of(side.process);
+    sample.delay_ns = delay_ns_of(side.schedstat) + own.delay_ns() - delay_before;
     sample.cpu_ns = side.cpu_ns - cpu_before;
     if (length < 0) return errno == EAGAIN || errno == EWOULDBLOCK ? TIMED_OUT : GONE;
     if (length == 0) return GONE;
@@ -259,13 +288,12 @@ void flush_caches(const Timing& timing) {
 }
 
 bool is_disturbed(const Timing& timing, const Sample& sample) {
-    if (timing.disagreement <= 0) return false;
-    const double wall = static_cast<double>(sample.wall_ns), cpu = static_cast<double>(sample.cpu_ns);
-    return wall - cpu > timing.disagreement * wall + 15000.0;
+    return timing.disagreement > 0 &&
+           static_cast<double>(sample.delay_ns) > timing.disagreement * static_cast<double>(sample.wall_ns) + 5000.0;
 }
 
 // One round trip: fresh data in every set, the calls in a secret order, then a look at what came back.
-Outcome one_trip(Timing& timing, Side& side, uint64_t seed, uint32_t pair, uint32_t trip, bool judge, Sample& sample) {
+Outcome one_trip(const Own& own, Timing& timing, Side& side, uint64_t seed, uint32_t pair, uint32_t trip, bool judge, Sample& sample) {
     const Plan& plan = *timing.plan;
     const uint32_t inputs = inputs_of(plan);
     const uint32_t turn = static_cast<uint32_t>(mix(seed ^ (trip + 1)) % plan.sets);
@@ -276,7 +304,7 @@ Outcome one_trip(Timing& timing, Side& side, uint64_t seed, uint32_t pair, uint3
         write_call(side, plan, (set + turn) % plan.sets, set);
     }
     if (timing.flush) flush_caches(timing);
-    Outcome outcome = exchange(side, CALL, plan.sets, 0, sample);
+    Outcome outcome = exchange(own, side, CALL, plan.sets, 0, sample);
     if (outcome != FINE) return outcome;
     for (uint32_t i = 0; judge && i < timing.judged_count; ++i) {
         Judged& judged = timing.judged[i];
@@ -304,20 +332,22 @@ void move_on(Timing& timing, Side* const* sides) {
     sched_setaffinity(0, sizeof set, &set);
 }
 
-Outcome one_sample(Timing& timing, Side* const* sides, int which, uint64_t seed, uint32_t pair, uint32_t& in_a_row) {
-    Sample sum{0, 0};
+Outcome one_sample(const Own& own, Timing& timing, Side* const* sides, int which, uint64_t seed, uint32_t pair,
+                   uint32_t& in_a_row) {
+    Sample sum{0, 0, 0};
     for (uint32_t trip = 0; trip < timing.trips[which]; ++trip) {
-        Sample sample{0, 0};
+        Sample sample{0, 0, 0};
         for (int attempt = 0;; ++attempt) {
             const uint64_t fresh = seed + static_cast<uint64_t>(attempt) * 0x51ull;
-            Outcome outcome = one_trip(timing, *sides[which], fresh, pair, trip, which == 0, sample);
+            Outcome outcome = one_trip(own, timing, *sides[which], fresh, pair, trip, which == 0, sample);
             if (outcome != FINE) return outcome;
             if (!is_disturbed(timing, sample) || attempt == 2) break;
             ++timing.repeated;
             if (++in_a_row >= 3) move_on(timing, sides), in_a_row = 0;
         }
-        sum.wall_ns += sample.wall_ns - static_cast<int64_t>(timing.overhead_ns[which]);
+        sum.wall_ns += sample.wall_ns;
         sum.cpu_ns += sample.cpu_ns;
+        sum.delay_ns += sample.delay_ns;
     }
     timing.samples[which][pair] = sum;
     return FINE;
@@ -361,7 +391,7 @@ void kw_limit(const Side* side, int64_t timeout_us) {
 }
 
 int32_t kw_exchange(Side* side, uint32_t kind, uint64_t count, uint64_t dirty, Sample* sample) {
-    return exchange(*side, kind, count, dirty, *sample);
+    return exchange(Own{}, *side, kind, count, dirty, *sample);
 }
 
 void kw_fill(const Side* side, const Plan* plan, uint32_t set, const void* const* sources, const float* scales,
@@ -376,15 +406,28 @@ int32_t kw_inspect(const Side* side, const Plan* plan, uint32_t set, const void*
     return inspect_set(*plan, side->arena, set, sources, scales, key, true);
 }
 
-// Median wall time in ns of a round trip without calls, or an outcome below zero.
+// Opens the runner's schedstat file, after `process` is known.
+void kw_watch(Side* side) {
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/schedstat", side->process);
+    side->schedstat = open(path, O_RDONLY | O_CLOEXEC);
+}
+
+void kw_forget(Side* side) {
+    if (side->schedstat >= 0) close(side->schedstat);
+    side->schedstat = -1;
+}
+
+// Median time in ns of a round trip without calls, or an outcome below zero.
 double kw_overhead(Side* side, uint32_t rounds) {
+    const Own own;
     int64_t walls[64];
     rounds = std::min<uint32_t>(std::max<uint32_t>(rounds, 1), 64);
     for (uint32_t i = 0; i < rounds; ++i) {
         Sample sample;
-        Outcome outcome = exchange(*side, CALL, 0, 0, sample);
+        Outcome outcome = exchange(own, *side, CALL, 0, 0, sample);
         if (outcome != FINE) return outcome;
-        walls[i] = sample.wall_ns;
+        walls[i] = std::max<int64_t>(sample.wall_ns - sample.delay_ns, 0);
     }
     std::nth_element(walls, walls + rounds / 2, walls + rounds);
     return static_cast<double>(walls[rounds / 2]);
@@ -396,6 +439,7 @@ int64_t kw_cpu_ns(int32_t process) { return cpu_ns_of(process); }
 
 // Takes up to `timing->pairs` pairs of samples, AB, BA, ...
 int32_t kw_pairs(Timing* timing, Side* first, Side* second) {
+    const Own own;
     Side* sides[2] = {first, second};
     const uint32_t wanted = std::exchange(timing->pairs, 0);
     cpu_set_t before, one;
@@ -407,17 +451,21 @@ int32_t kw_pairs(Timing* timing, Side* first, Side* second) {
     }
     Outcome outcome = FINE;
     uint32_t in_a_row = 0;
+    int64_t others = 0, own_before = own.delay_ns();
     for (uint32_t pair = 0; pair < wanted && outcome == FINE; ++pair) {
-        if (pair > 0 && now_ns() > timing->deadline_ns) break;
+        if (pair > 0 && now_ns() > timing->deadline_ns + others + own.delay_ns() - own_before) break;
         timing->seed = mix(timing->seed);
         const int lead = static_cast<int>((timing->seed >> 60) & 1u) ^ static_cast<int>(pair & 1u);
         for (int turn = 0; turn < 2 && outcome == FINE; ++turn) {
             const int which = lead ^ turn;
-            outcome = one_sample(*timing, sides, which, timing->seed, pair, in_a_row);
+            const int64_t before = delay_ns_of(sides[which]->schedstat);
+            outcome = one_sample(own, *timing, sides, which, timing->seed, pair, in_a_row);
+            others += delay_ns_of(sides[which]->schedstat) - before;
             timing->failed_side = static_cast<uint32_t>(which);
         }
         if (outcome == FINE) timing->pairs = pair + 1;
     }
+    timing->deadline_ns += others + own.delay_ns() - own_before;
     sched_setaffinity(0, sizeof before, &before);
     return outcome;
 }

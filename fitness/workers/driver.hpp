@@ -54,13 +54,17 @@ struct Side {
     uint32_t told;
     int64_t cpu_ns;     // CPU time of the runner when it last reported; -1 before
     int64_t idle_ns;    // CPU time that it used when it had nothing to do
+    int64_t busy_ns;    // wall time that the driver has waited for it
+    int32_t schedstat;  // the runner's /proc file of that name; -1 where there is none
+    int32_t reserved;
     uint64_t float_state;
     char text[232];
 };
 
 struct Sample {
     int64_t wall_ns;
-    int64_t cpu_ns;
+    int64_t cpu_ns;    // of all threads of the runner
+    int64_t delay_ns;  // of the wall time: the runner or the driver could have run, but others did
 };
 
 // A call whose outputs are copied out for the judge.
@@ -79,15 +83,14 @@ struct Timing {
     uint32_t entries;
     uint32_t pairs;         // in: how many; out: how many were done
     uint32_t trips[2];      // round trips a sample, by side
-    double overhead_ns[2];  // of an empty round trip, by side
     uint64_t seed;          // secret; advanced
-    int64_t deadline_ns;    // CLOCK_MONOTONIC; no new pair after it
-    double disagreement;    // wall and CPU time may differ by this fraction; 0 with several threads
+    int64_t deadline_ns;    // CLOCK_MONOTONIC, no new pair after it; out: moved by how long others had the processor
+    double disagreement;    // a round trip that was delayed by more than this fraction is taken again; 0: never
     uint8_t* flush;         // cold regime: a buffer larger than the last-level cache; else null
     uint64_t flush_bytes;
     uint32_t repeated;      // out: trips taken again because something else ran
     uint32_t failed_side;   // out
-    Sample* samples[2];     // out: `pairs` each, summed over trips, overhead taken off
+    Sample* samples[2];     // out: `pairs` each, summed over trips
     Judged* judged;         // of side 0
     uint32_t judged_count;
     uint32_t pinned;        // in/out: the processor that both runners and the driver share; UINT32_MAX for none

@@ -1,0 +1,124 @@
+"""Where artifacts are loaded, checked and timed: sessions in a sandbox, with the settings of one evaluator."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .cache import Cache
+from .check import Findings, check
+from .gate import Gate
+from .material import Material
+from .native import driver
+from .sandbox import Limits, Sandbox
+from .series import Series
+from .session import Artifact, Failed, Session
+from .settings import Settings
+from .target import Target
+from .task import Task
+from .timing import Stopwatch, arena_bytes
+
+_FLUSHES_TO_ZERO = 0x8040  # of the x86 control word: FTZ and DAZ
+_GATE = Gate()
+"""One for all evaluators of this program: builds and checks pass together, a measurement alone."""
+
+
+@dataclass(frozen=True)
+class Contest:
+    """Two artifacts timed against each other.
+
+    Attributes:
+        series: One a workload.
+        max_rel_error: Largest error of a judged call of the first.
+        flushes_to_zero: Whether the first left the processor flushing small numbers to zero.
+    """
+
+    series: tuple[Series, ...]
+    max_rel_error: float
+    flushes_to_zero: bool
+
+
+class Rival(Exception):  # noqa: N818 - a verdict on its way to the record, not an error of ours
+    """The second of two timed artifacts failed, not the first.
+
+    Attributes:
+        failure: How.
+    """
+
+    def __init__(self, failure: Failed) -> None:
+        super().__init__(str(failure))
+        self.failure = failure
+
+
+@dataclass(frozen=True)
+class Bench:
+    """A sandbox, a task and the settings for both."""
+
+    sandbox: Sandbox
+    task: Task
+    target: Target
+    settings: Settings
+    gate: Gate = _GATE
+
+    @property
+    def threads(self) -> int:
+        """Threads that a kernel may use."""
+        return int(getattr(self.target, "threads", 1))
+
+    def session(self, artifact: Artifact, arena_size: int, device: int) -> Session:
+        """Starts a process for one artifact, not loaded yet."""
+        limits = Limits(
+            wall_s=self.settings.run_timeout_s,
+            cpu_s=int(self.settings.run_timeout_s * self.threads) + 1,
+            memory_bytes=self.settings.memory_bytes + arena_size,
+        )
+        return Session(self.sandbox, artifact, arena_size, limits, self.target.environment(device))
+
+    def check(self, artifact: Artifact, material: Material, device: int) -> Findings:
+        """Judges an artifact on all cases, in a process of its own.
+
+        Raises:
+            Failed: It is not right.
+            FitnessError: The machine failed.
+        """
+        with self.session(artifact, material.layout.bytes, device) as session:
+            session.load()
+            return check(session, self.sandbox, self.task, material.cases, material.layout)
+
+    def contest(
+        self, first: Artifact, second: Artifact, material: Material, device: int, rng: np.random.Generator
+    ) -> Contest:
+        """Times two artifacts against each other, each in a process of its own, with nothing else running.
+
+        Raises:
+            Failed: The first did something that ends it.
+            Rival: The second did.
+            FitnessError: The machine failed.
+        """
+        room = arena_bytes(self.task, self.task.time_workloads)
+        with (
+            Cache().lock("timing"),
+            self.session(first, room, device) as one,
+            self.session(second, room, device) as other,
+        ):
+            watch = Stopwatch(self.sandbox, self.task, (one, other), self.settings, self.threads)
+            try:
+                series = self._take(watch, material, rng)
+            except Failed as failure:
+                if watch.failed_side == 1:
+                    raise Rival(failure) from failure
+                raise
+            return Contest(tuple(series), watch.max_rel_error, bool(one.side.float_state & _FLUSHES_TO_ZERO))
+
+    def peaks(self) -> tuple[float, float]:
+        """Returns the most bytes and floating-point operations a second that one thread reaches here."""
+        native = driver(self.sandbox.compiler)
+        sizes = (1 << 14, 1 << 15, 1 << 18)
+        bytes_per_s = max(native.kw_peak_bytes(size, 0.004) for size in sizes for _ in range(2))
+        return bytes_per_s * self.threads, max(native.kw_peak_flops(0.004) for _ in range(5)) * self.threads
+
+    def _take(self, watch: Stopwatch, material: Material, rng: np.random.Generator) -> list[Series]:
+        watch.load()
+        share_s = self.settings.time_limit_s / len(material.pools)
+        return [watch.measure(pool, share_s, rng) for pool in material.pools]

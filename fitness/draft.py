@@ -1,0 +1,66 @@
+"""An evaluation under way."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from .evaluation import JUDGED, Evaluation, Status
+from .kernel import Kernel
+from .session import Failed
+
+
+@dataclass
+class Draft:
+    """What is known of a kernel so far.
+
+    Attributes:
+        kernel: The kernel.
+        flags: Observations.
+        seconds: Wall time by stage.
+        max_rel_error: Largest error of a judged call; None before the first.
+        log: What the compiler said.
+    """
+
+    kernel: Kernel
+    flags: set[str] = field(default_factory=set)
+    seconds: dict[str, float] = field(default_factory=dict)
+    max_rel_error: float | None = None
+    log: str = ""
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Adds the time of what is inside to that stage's."""
+        start = time.monotonic()
+        try:
+            yield
+        finally:
+            self.seconds[name] = self.seconds.get(name, 0.0) + time.monotonic() - start
+
+    @contextmanager
+    def queue(self, gate: AbstractContextManager[None]) -> Iterator[None]:
+        """Passes a gate; the wait for it is a stage of its own."""
+        with self.stage("queue"):
+            gate.__enter__()
+        try:
+            yield
+        finally:
+            gate.__exit__(None, None, None)
+
+    def learn(self, max_rel_error: float) -> None:
+        """Notes the error of judged calls."""
+        self.max_rel_error = max(self.max_rel_error or 0.0, max_rel_error)
+
+    def failed(self, failure: Failed) -> Evaluation:
+        """Returns the record of a kernel that failed."""
+        error = failure.max_rel_error if failure.max_rel_error is not None else self.max_rel_error
+        log = "\n".join(part for part in (failure.log, self.log) if part)
+        return self.evaluation(failure.status, max_rel_error=error if failure.status in JUDGED else None, log=log)
+
+    def evaluation(self, status: Status, **fields: Any) -> Evaluation:
+        """Returns the record."""
+        given = {"log": self.log, **fields}
+        return Evaluation(self.kernel.digest, status, flags=tuple(sorted(self.flags)), seconds=dict(self.seconds), **given)
