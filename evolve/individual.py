@@ -44,6 +44,8 @@ class Individual:
         outcome: Of the proposal: ``"parsed"``, or what went wrong with it.
         note: One line for people: what was changed, or why nothing came of it.
         tokens: Model tokens that it cost.
+        requests: Digests of the model requests behind it.
+        arm: Which member of an ensemble of models answered them.
         duplicate_of: Slot in which the same kernel was first proposed; None for the original.
         twin_of: Slot of an older kernel from which it differs in no way that matters, as far as
             novelty was looked at.
@@ -60,6 +62,8 @@ class Individual:
     outcome: str = "parsed"
     note: str = ""
     tokens: int = 0
+    requests: tuple[str, ...] = ()
+    arm: str = ""
     duplicate_of: int | None = None
     twin_of: int | None = None
     origin: str = ""

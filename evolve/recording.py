@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Protocol, TypeVar
 
 from fitness import Calibration, Duel, Evaluation, Executor, Kernel
-from llm import Client, Completion, Request, RequestError
+from llm import Client, Completion, Request, RequestError, Rewarded
 
 from .journal import Journal
 from .journal_file import JSON
@@ -95,6 +95,11 @@ class RecordedClient:
             return {"request": request.to_json(), "completion": completion.to_json()}
 
         return Completion.from_json(self._journal.once("completion", request.digest, ask)["completion"])
+
+    def tell(self, arm: str, reward: float, tokens: int = 0) -> None:
+        """Passes on to an ensemble what an answer was worth; others learn nothing."""
+        if isinstance(self._client, Rewarded):
+            self._client.tell(arm, reward, tokens)
 
 
 class RecordedEvaluations:

@@ -174,7 +174,8 @@ def _slot_record(individual: Individual) -> JSON:
         "twin_of": individual.twin_of,
         "tokens": individual.tokens,
     }
-    return {**record, "origin": individual.origin} if individual.origin else record
+    optional = {"origin": individual.origin, "requests": list(individual.requests), "arm": individual.arm}
+    return {**record, **{name: value for name, value in optional.items() if value}}
 
 
 def _finite(value: Any) -> float | None:

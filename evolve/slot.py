@@ -76,4 +76,6 @@ def individual_of(slot: Slot, proposal: Proposal, objectives: tuple[str, ...], g
         outcome="refused" if slot.refused else outcome,
         note=slot.refused or proposal.note,
         tokens=proposal.tokens,
+        requests=proposal.requests,
+        arm=proposal.arm,
     )

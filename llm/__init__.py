@@ -8,7 +8,7 @@ wrong. `Turns` and `check_gpus` keep model and timing apart.
 
 from typing import TYPE_CHECKING, Any
 
-from .ensemble import Arm, Ensemble, Placed
+from .ensemble import Arm, Ensemble, Placed, Rewarded
 from .errors import (
     LLMError,
     RequestError,
@@ -38,6 +38,7 @@ __all__ = [
     "Ensemble",
     "Arm",
     "Placed",
+    "Rewarded",
     "ScriptedClient",
     "Turns",
     "TakingTurns",

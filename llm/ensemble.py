@@ -25,6 +25,15 @@ class Placed(Protocol):
         ...
 
 
+@runtime_checkable
+class Rewarded(Protocol):
+    """A client that learns from what its answers were worth."""
+
+    def tell(self, arm: str, reward: float, tokens: int = 0) -> None:
+        """Tells the worth of an answer of ``arm``."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Arm:
     """One member of an ensemble: a client, and what of a request is its own.
