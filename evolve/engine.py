@@ -70,7 +70,6 @@ class Engine:
 
     Raises:
         ValueError: An argument is out of range.
-        RunDirectoryError: ``directory`` cannot be written.
     """
 
     def __init__(
@@ -111,7 +110,8 @@ class Engine:
         self.chronicle = Chronicle(elites, len(self._objectives))
         self.stop_reason = ""
         self.verification: Evaluation | None = None
-        self._files = RunFiles(Path(directory), brief.language.suffix) if directory is not None else None
+        self._directory = Path(directory) if directory is not None else None
+        self._files: RunFiles | None = None
         self._leftovers = Leftovers(journal)
         # A client means waiting for a network; without one, operators are pure and threads would only cost time.
         waits = proposers if brief.client is not None else 0
@@ -131,6 +131,7 @@ class Engine:
             LLMError: The model cannot be asked; whatever was finished is recorded.
             FitnessError: The machine is broken; the same holds.
             JournalError: The journal cannot be written, or belongs to other code.
+            RunDirectoryError: ``directory`` cannot be written.
             SearchError: The policy cannot go on.
             RuntimeError: It ran before.
             ValueError: Neither ``generations`` nor a budget nor a goal ends the run.
@@ -142,6 +143,8 @@ class Engine:
         self._started = True
         last_slot = math.inf if generations is None else generations * self._policy.generation_size
         try:
+            if self._directory is not None:
+                self._files = RunFiles(self._directory, self._brief.language.suffix)
             yield self._found()
             while (generation := self._next(last_slot)) is not None:
                 yield generation

@@ -87,7 +87,11 @@ class RunFiles:
         except OSError as error:
             raise _unwritable(directory, error) from error
         self._generations = LineFile(directory / "generations.jsonl")
-        self._sources = LineFile(self._kernels / "sources.jsonl")
+        try:
+            self._sources = LineFile(self._kernels / "sources.jsonl")
+        except RunDirectoryError:
+            self._generations.close()
+            raise
 
     def add_source(self, kernel: Kernel) -> None:
         """Keeps a source; called once for every distinct kernel."""
