@@ -53,7 +53,8 @@ def build_problem(config: DictConfig) -> Problem:
         ConfigError: A constructor refuses its arguments.
     """
     task, target, language = (make(config, group) for group in ("task", "target", "language"))
-    settings = _plain(config, "evaluator")
+    # The node's _target_ says which keys there are; the evaluator takes them one by one.
+    settings = {name: value for name, value in _plain_node(config, "evaluator").items() if name != "_target_"}
     return Problem(task, target, language, _named("evaluator", lambda: Evaluator(task, target, language, **settings)))
 
 
@@ -171,6 +172,13 @@ def _operators(config: DictConfig, client: Client | None) -> dict[str, Operator]
         if client is None and operator.name.startswith(MODEL_OPERATORS):
             raise ConfigError(f"operators.{name}: needs a model; choose llm=server or llm=vllm, or other operators")
     return operators
+
+
+def _plain_node(config: DictConfig, path: str) -> dict[str, Any]:
+    """Returns a node as it stands, nothing instantiated."""
+    plain = OmegaConf.to_container(OmegaConf.select(config, path), resolve=True)
+    assert isinstance(plain, dict)
+    return {str(name): value for name, value in plain.items()}
 
 
 def _client(config: DictConfig, stack: ExitStack, journal: Journal) -> Client | None:

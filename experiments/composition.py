@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
+from importlib.resources import files
 from pathlib import Path
 
+import yaml
 from hydra import compose, initialize_config_module
 from hydra.core.global_hydra import GlobalHydra
 from omegaconf import DictConfig
@@ -29,6 +31,14 @@ def composed(overrides: Sequence[str], config_dir: Path | None = None) -> DictCo
     GlobalHydra.instance().clear()
     with initialize_config_module(config_module="conf", version_base=VERSION_BASE):
         return compose("config", overrides=[*own, *overrides])
+
+
+def known_keys() -> set[str]:
+    """Returns what may stand at the top level: the keys of ``config.yaml`` and the groups that it lists."""
+    text = (files("conf") / "config.yaml").read_text(encoding="utf-8")
+    main = yaml.safe_load(text)
+    groups = {str(name).rpartition("@")[2] for entry in main["defaults"] if isinstance(entry, dict) for name in entry}
+    return {str(key) for key in main if key != "defaults"} | groups
 
 
 def command_line(

@@ -25,7 +25,7 @@ from .attempt import attempt
 from .composition import VERSION_BASE
 from .names import DISTRIBUTION, check_import_names
 from .settings import check_settings
-from .sweep import register_resolvers, started, summarise
+from .sweep import check_sweep, register_resolvers, started, summarise
 
 log = logging.getLogger(__name__)
 
@@ -39,6 +39,7 @@ def _command() -> int:
     """Starts Hydra, and sums up what it started."""
     check_import_names()
     register_resolvers()
+    check_sweep(sys.argv[1:])
     try:
         job()
     finally:

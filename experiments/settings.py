@@ -19,6 +19,7 @@ from hydra.utils import get_object
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
+from .composition import known_keys
 from .faults import ConfigError, choices, composition
 
 RESERVED = frozenset({"_target_", "_partial_", "_args_", "_convert_", "_recursive_"})
@@ -94,6 +95,10 @@ def check_settings(config: DictConfig) -> None:
     if not isinstance(plain, dict):
         raise ConfigError("the configuration must be a mapping")
     tree = {str(key): value for key, value in plain.items()}
+    known = known_keys()
+    for key in tree:
+        if key not in known:
+            raise ConfigError(f"{key}: unknown key; {choices(key, sorted(known))}")
     for key, bound in TOP.items():
         value = _at(tree, key)
         if not bound.allows(value):

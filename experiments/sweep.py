@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import secrets
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.override_parser.types import Override
 from hydra.experimental.callback import Callback
 from omegaconf import DictConfig, OmegaConf
 from rich.console import Console
@@ -28,34 +31,48 @@ def register_resolvers() -> None:
     OmegaConf.register_new_resolver("unique", lambda: secrets.token_hex(3), use_cache=True, replace=True)
 
 
-class SweepCheck(Callback):
-    """Composes and checks every value of a sweep before its first job starts.
-
-    A misspelt name in the last job would otherwise be found hours later, and take the jobs after
-    it along.
-    """
+class SweepStart(Callback):
+    """Takes note of the sweeps that Hydra begins; an exception in a callback would only be a warning to Hydra."""
 
     def on_multirun_start(self, config: DictConfig, **kwargs: Any) -> None:
-        """Checks each value once, with the first value of all other keys.
-
-        Raises:
-            ConfigError: A value is of the wrong type or out of range.
-            HydraException: An override names something that does not exist.
-        """
+        """Keeps the directory."""
         started.append(Path(str(config.hydra.sweep.dir)))
-        parsed = OverridesParser.create().parse_overrides(list(config.hydra.overrides.task))
-        columns = []
-        for override in parsed:
-            if override.is_sweep_override() and override.is_discrete_sweep():
-                key = override.get_key_element()
-                columns.append([f"{key}={value}" for value in override.sweep_string_iterator()])
-            elif not override.is_sweep_override():
-                columns.append([override.input_line or ""])
-        first = [column[0] for column in columns]
-        check_settings(composed(first))
-        for index, column in enumerate(columns):
-            for value in column[1:]:
-                check_settings(composed([*first[:index], value, *first[index + 1 :]]))
+
+
+def check_sweep(argv: Sequence[str]) -> None:
+    """Composes and checks every value of a sweep before its first job starts; does nothing for a single run.
+
+    Hydra composes a job when its turn comes: a misspelt name in the last one would be found hours
+    later, and take the jobs after it along. Each value is checked once, with the first value of
+    all other keys.
+
+    Raises:
+        ConfigError: A value is of the wrong type or out of range.
+        HydraException: An override names something that does not exist.
+    """
+    parser = argparse.ArgumentParser(add_help=False, exit_on_error=False)
+    parser.add_argument("overrides", nargs="*")
+    parser.add_argument("--multirun", "-m", action="store_true")
+    parser.add_argument("--config-dir", "-cd", type=Path)
+    given, unknown = parser.parse_known_intermixed_args(argv)
+    if not given.multirun or unknown:
+        return
+    columns = [_values(override) for override in OverridesParser.create().parse_overrides(given.overrides)]
+    first = [column[0] for column in columns]
+    check_settings(composed(first, given.config_dir))
+    for index, column in enumerate(columns):
+        for value in column[1:]:
+            check_settings(composed([*first[:index], value, *first[index + 1 :]], given.config_dir))
+
+
+def _values(override: Override) -> list[str]:
+    """Returns an override for each value that it sweeps over; itself when it sweeps over none.
+
+    An interval, which only an optimising sweeper understands, has none that could be tried here.
+    """
+    if override.is_sweep_override() and override.is_discrete_sweep():
+        return [f"{override.get_key_element()}={value}" for value in override.sweep_string_iterator()]
+    return [override.input_line or ""] if not override.is_sweep_override() else [f"{override.get_key_element()}=null"]
 
 
 def summarise(sweep_dir: Path, console: Console) -> None:

@@ -27,6 +27,7 @@ MEANINGS: Mapping[Status, str] = {
     Status.SUSPECT: "correct, but its time cannot be true",
 }
 EXAMPLE_CHARACTERS = 4000
+WIDE = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +116,7 @@ def headline(run: Run) -> Headline:
     if verified.interval[0] <= 1.0 + floor:
         claim = f"No improvement over the seed kernel for {where} is certain: {speedup_text(verified)}."
         reason = f"The interval, widened by the machine's noise of {100 * floor:.1f} %, does not exclude 1."
-        return Headline(claim, (reason, searched), _shrunk(run), success=False)
+        return Headline(claim, (reason, searched), _doubts(run), success=False)
     low, high = verified.interval
     interval = f"95 % interval {low:.2f} – {high:.2f}"
     claim = f"{where}: {verified.speedup:.2f}× as fast as the naive seed, re-verified ({interval})."
@@ -124,7 +125,7 @@ def headline(run: Run) -> Headline:
         "a fresh process, hidden sizes, fresh inputs, a second block of time.",
         searched,
     )
-    return Headline(claim, sentences, _shrunk(run), success=True)
+    return Headline(claim, sentences, _doubts(run), success=True)
 
 
 def _searched(run: Run) -> str:
@@ -135,6 +136,22 @@ def _searched(run: Run) -> str:
         f"Starting from the task's naive kernel, {len(run.candidates)} candidates were made and "
         f"{count} different kernels evaluated; {correct} of them were correct."
     )
+
+
+def _doubts(run: Run) -> tuple[str, ...]:
+    """Returns what speaks against relying on the re-verified speedup."""
+    return (*_shrunk(run), *_wide(run))
+
+
+def _wide(run: Run) -> tuple[str, ...]:
+    """Warns when the interval is so wide that not even the second digit is certain."""
+    verified = run.verification
+    if verified is None or verified.interval is None or verified.speedup is None:
+        return ()
+    if verified.interval[1] - verified.interval[0] <= WIDE * verified.speedup:
+        return ()
+    advice = "Measure again on a quiet one, or with evaluator=careful, before you rely on the second digit."
+    return (f"The interval is wide: this machine was busy while the kernel was timed. {advice}",)
 
 
 def _shrunk(run: Run) -> tuple[str, ...]:
