@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -19,12 +19,32 @@ from omegaconf import DictConfig, OmegaConf
 
 from evolve import Budget, Engine, Goal, Journal, RecordedClient, RecordedEvaluations
 from fitness import Evaluator, Language, Target, Task
-from llm import Client, Completion, Request, ServerUnreachable
+from llm import Client, Turns
 from operators import Brief, Operator
 
 from .faults import ConfigError, one_line
+from .model import Silent, TimedInTurns, enter_client, hardware, timing_gpus
 
-UNRECORDED = ("executor", "llm.base_url", "llm.api_key_env")
+UNRECORDED = (
+    "executor",
+    *(
+        f"llm.{key}"
+        for key in (
+            "base_url",
+            "api_key_env",
+            "timeout_s",
+            "attempts",
+            "backoff_s",
+            "gpus",
+            "turns",
+            "command",
+            "environment",
+            "startup_s",
+            "client",
+            "arms",
+        )
+    ),
+)
 """Keys that may differ when a run is resumed: where things run, which must not influence what they answer."""
 
 
@@ -100,8 +120,10 @@ def build_engine(
     journal = Journal(journal_of(recorded or run_dir), configuration=journal_configuration(config), strict=strict)
     stack.enter_context(journal)
     executor = Nowhere() if strict else stack.enter_context(make(config, "executor"))
-    evaluations = RecordedEvaluations(problem.evaluator, executor, journal)
-    client = _client(config, stack, journal)
+    client, turns = _client(config, problem, stack, run_dir, journal)
+    judge = problem.evaluator if turns is None else TimedInTurns(problem.evaluator, turns)
+    evaluations = RecordedEvaluations(judge, executor, journal)
+    facts = hardware(problem.target, journal) if client is not None else {}
     operators = _operators(config, client)
     policy = make(config, "search")
     return _named(
@@ -110,7 +132,7 @@ def build_engine(
             seed_kernels=[problem.task.seed_kernel(problem.language.name)],
             operators=operators,
             policy=policy,
-            brief=Brief(problem.task, problem.target, problem.language, client),
+            brief=Brief(problem.task, problem.target, problem.language, client, hardware=facts),
             evaluations=watch(evaluations) if watch is not None else evaluations,
             journal=journal,
             seed=config.seed,
@@ -181,16 +203,21 @@ def _plain_node(config: DictConfig, path: str) -> dict[str, Any]:
     return {str(name): value for name, value in plain.items()}
 
 
-def _client(config: DictConfig, stack: ExitStack, journal: Journal) -> Client | None:
-    """Returns the model's door with the journal in front; None for a run without a model."""
+def _client(
+    config: DictConfig, problem: Problem, stack: ExitStack, run_dir: Path, journal: Journal
+) -> tuple[Client | None, Turns | None]:
+    """Returns the model's door with the journal in front, and the turns that evaluations take; None without a model.
+
+    Raises:
+        ConfigError: The client cannot be built, or its GPUs are those that time kernels.
+    """
     if not config.get("llm"):
-        return None
+        return None, None
     if journal.strict:
-        return RecordedClient(Silent(), journal)
-    client = make(config, "llm")
-    if isinstance(client, AbstractContextManager):
-        stack.enter_context(client)
-    return RecordedClient(client, journal)
+        return RecordedClient(Silent(), journal), None
+    timing = timing_gpus(problem.target, config.executor)
+    client, turns = enter_client(make(config, "llm"), stack, run_dir, timing)
+    return RecordedClient(client, journal), turns
 
 
 class Nowhere:
@@ -207,14 +234,6 @@ class Nowhere:
 
     def __exit__(self, *exc: object) -> None:
         """Has nothing to put away."""
-
-
-class Silent:
-    """The model of a replay: whatever is not recorded cannot be had."""
-
-    def complete(self, request: Request) -> Completion:
-        """Refuses."""
-        raise ServerUnreachable("a replay asks no model")
 
 
 def journal_of(run_dir: Path) -> Path:

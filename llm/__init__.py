@@ -21,11 +21,11 @@ from .errors import (
 )
 from .request import Client, Completion, Message, Request, Section
 from .scripted import ScriptedClient
-from .turns import TakingTurns, Turns
+from .turns import TakingTurns, Turns, check_gpus
 
 if TYPE_CHECKING:
     from .client import ServerClient
-    from .server import VLLMServer, check_gpus
+    from .server import VLLMServer
 
 __all__ = [
     "Client",
@@ -53,7 +53,7 @@ __all__ = [
     "ServerUnreachable",
 ]
 
-_LATE = {"ServerClient": "client", "VLLMServer": "server", "check_gpus": "server"}
+_LATE = {"ServerClient": "client", "VLLMServer": "server"}
 
 
 def __getattr__(name: str) -> Any:

@@ -56,14 +56,14 @@ class VLLMServer:
         revision: Of the model on its hub; recorded with every completion.
         command: Argument list; ``{model}``, ``{name}`` and ``{port}`` are replaced.
         arguments: Appended, e.g. ``["--max-model-len", "8192"]``.
-        gpus: Numbers of the GPUs that it may use; empty for those that are visible here.
+        gpus: Numbers of the GPUs that it may use; empty for those that are visible here, of which it takes the first.
         turns: Whether requests and evaluations take turns, for a GPU that does both.
         environment: Further variables of the server, e.g. ``{"HF_HUB_OFFLINE": "1"}``.
         startup_s: Limit for loading the model.
         client: Arguments of `ServerClient`, e.g. ``{"timeout_s": 120}``.
 
     Attributes:
-        gpus: As given; what is timed must run on others, or take turns (`check_gpus`).
+        gpus: Those that it will use; what is timed must run on others, or take turns (`check_gpus`).
         turns: As given.
     """
 
@@ -83,7 +83,8 @@ class VLLMServer:
     ) -> None:
         if not model:
             raise ValueError("llm.model must name a model or a folder")
-        self.gpus = tuple(gpus)
+        self._visible = tuple(gpus)
+        self.gpus = self._visible or (0,)
         self.turns = turns
         self._model = model
         self._name = name or model.rstrip("/").rsplit("/", 1)[-1]
@@ -178,8 +179,8 @@ class VLLMServer:
         argv = [_replaced(part, fields) for part in self._command]
         # The key travels in the environment: argument lists can be read by every user of a machine.
         environment = {**_passed(), **self._environment, "VLLM_API_KEY": key}
-        if self.gpus:
-            numbers = ",".join(str(gpu) for gpu in self.gpus)
+        if self._visible:
+            numbers = ",".join(str(gpu) for gpu in self._visible)
             environment |= {"CUDA_VISIBLE_DEVICES": numbers, "HIP_VISIBLE_DEVICES": numbers}
         self._tell(f"starting {self._name} in vLLM; its log is {self.log}")
         with self.log.open("ab") as log:
@@ -275,29 +276,3 @@ def _cause(tail: str) -> str:
     lines = [line.strip() for line in tail.splitlines() if line.strip()]
     errors = [line for line in lines if "Error" in line or "error:" in line]
     return (errors or lines or ["its log is empty"])[-1][:200]
-
-
-def check_gpus(model: Sequence[int], timing: Sequence[int], takes_turns: bool) -> str:
-    """Checks, before a run starts, that no GPU serves the model while kernels are timed on it.
-
-    Args:
-        model: GPUs of the servers; empty for none.
-        timing: GPUs that kernels are timed on; empty for none.
-        takes_turns: Whether requests and evaluations exclude each other (`Turns`).
-
-    Returns:
-        A sentence for the person who watches.
-
-    Raises:
-        ValueError: A GPU would do both at once.
-    """
-    shared = sorted(set(model) & set(timing))
-    if not shared:
-        return "model and timing use different devices"
-    numbers = ", ".join(str(gpu) for gpu in shared)
-    if not takes_turns:
-        raise ValueError(
-            f"GPU {numbers} would serve the model while kernels are timed on it; "
-            "give llm.gpus others than the executor's, or set llm.turns=true"
-        )
-    return f"model and timing take turns on GPU {numbers}"

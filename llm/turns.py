@@ -1,9 +1,9 @@
-"""Model and timing on one device: never both at once."""
+"""Model and timing: on different devices, or never both at once."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from .request import Client, Completion, Request
@@ -74,3 +74,29 @@ class TakingTurns:
         """
         with self._turns.of("model"):
             return self._client.complete(request)
+
+
+def check_gpus(model: Sequence[int], timing: Sequence[int], takes_turns: bool) -> str:
+    """Checks, before a run starts, that no GPU serves the model while kernels are timed on it.
+
+    Args:
+        model: GPUs of the servers; empty for none.
+        timing: GPUs that kernels are timed on; empty for none.
+        takes_turns: Whether requests and evaluations exclude each other (`Turns`).
+
+    Returns:
+        A sentence for the person who watches.
+
+    Raises:
+        ValueError: A GPU would do both at once.
+    """
+    shared = sorted(set(model) & set(timing))
+    if not shared:
+        return "model and timing use different devices"
+    numbers = ", ".join(str(gpu) for gpu in shared)
+    if not takes_turns:
+        raise ValueError(
+            f"GPU {numbers} would serve the model while kernels are timed on it; "
+            "give llm.gpus others than the executor's, or set llm.turns=true"
+        )
+    return f"model and timing take turns on GPU {numbers}"

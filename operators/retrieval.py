@@ -88,7 +88,8 @@ def triggers(brief: Brief, parents: Sequence[Parent]) -> frozenset[str]:
         found.add("compute_bound")
     for parent in parents:
         measured = parent.evaluation.measurements
-        if measured and all(each.cpu_ratio < 1.2 for each in measured):
+        may_use_threads = brief.hardware.get("threads") != "1"
+        if may_use_threads and measured and all(each.cpu_ratio < 1.2 for each in measured):
             found.add("single_threaded")
         static = parent.evaluation.static
         if any(value > 0 for name, value in static.items() if "spill" in name):
