@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
 
 from .cache import Cache
 from .check import Findings, check
+from .contest import Contest, Rival
 from .gate import Gate
 from .material import Material
 from .native import driver
@@ -22,33 +25,6 @@ from .timing import Stopwatch, arena_bytes
 _FLUSHES_TO_ZERO = 0x8040  # of the x86 control word: FTZ and DAZ
 _GATE = Gate()
 """One for all evaluators of this program: builds and checks pass together, a measurement alone."""
-
-
-@dataclass(frozen=True)
-class Contest:
-    """Two artifacts timed against each other.
-
-    Attributes:
-        series: One a workload.
-        max_rel_error: Largest error of a judged call of the first.
-        flushes_to_zero: Whether the first left the processor flushing small numbers to zero.
-    """
-
-    series: tuple[Series, ...]
-    max_rel_error: float
-    flushes_to_zero: bool
-
-
-class Rival(Exception):  # noqa: N818 - a verdict on its way to the record, not an error of ours
-    """The second of two timed artifacts failed, not the first.
-
-    Attributes:
-        failure: How.
-    """
-
-    def __init__(self, failure: Failed) -> None:
-        super().__init__(str(failure))
-        self.failure = failure
 
 
 @dataclass(frozen=True)
@@ -75,6 +51,12 @@ class Bench:
         )
         return Session(self.sandbox, artifact, arena_size, limits, self.target.environment(device))
 
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Passes when nothing else is built, checked or timed by this program, or timed by another of this user's."""
+        with self.gate.alone(), Cache().lock("timing"):
+            yield
+
     def check(self, artifact: Artifact, material: Material, device: int) -> Findings:
         """Judges an artifact on all cases, in a process of its own.
 
@@ -89,7 +71,7 @@ class Bench:
     def contest(
         self, first: Artifact, second: Artifact, material: Material, device: int, rng: np.random.Generator
     ) -> Contest:
-        """Times two artifacts against each other, each in a process of its own, with nothing else running.
+        """Times two artifacts against each other, each in a process of its own; the caller is `alone`.
 
         Raises:
             Failed: The first did something that ends it.
@@ -97,11 +79,7 @@ class Bench:
             FitnessError: The machine failed.
         """
         room = arena_bytes(self.task, self.task.time_workloads)
-        with (
-            Cache().lock("timing"),
-            self.session(first, room, device) as one,
-            self.session(second, room, device) as other,
-        ):
+        with self.session(first, room, device) as one, self.session(second, room, device) as other:
             watch = Stopwatch(self.sandbox, self.task, (one, other), self.settings, self.threads)
             try:
                 series = self._take(watch, material, rng)

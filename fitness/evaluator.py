@@ -10,10 +10,11 @@ from typing import Any, TypeVar
 import numpy as np
 
 from . import policy
-from .bench import Bench, Contest, Rival
+from .bench import Bench
 from .build import Builder
 from .cache import digest_of
 from .compiler import find_compiler
+from .contest import Contest, Rival
 from .draft import Draft
 from .errors import MachineError, SandboxError, TaskError
 from .evaluation import Calibration, Duel, Evaluation, Status
@@ -167,12 +168,13 @@ class Evaluator:
 
     def _timed(self, draft: Draft, artifact: Artifact, device: int, material: Material) -> Contest:
         baseline, seed_error = self._seed(device)
-        with draft.queue(self._bench.gate.alone()), draft.stage("time"):
+        with draft.queue(self._bench.alone()), draft.stage("time"):
             try:
                 contest = self._bench.contest(artifact, baseline, material, device, self._rng)
             except Rival as rival:
                 raise MachineError(f"the baseline, a correct kernel, failed: {rival}") from rival
         draft.learn(contest.max_rel_error)
+        draft.flags |= contest.flags
         least = max(seed_error, float(np.finfo(np.float32).eps))
         if (draft.max_rel_error or 0.0) > _MUCH_LESS_ACCURATE * least:
             draft.flags.add("reduced_precision")
@@ -204,7 +206,7 @@ class Evaluator:
         try:
             with self._bench.gate.shared():
                 first, second = self._artifact(challenger), self._artifact(elite)
-            with self._bench.gate.alone():
+            with self._bench.alone():
                 contest = self._bench.contest(first, second, self._material(), device, self._rng)
         except Failed:
             return Duel(challenger.digest, elite.digest, 1.0, (1.0, 1.0), floor, failed=challenger.digest)
@@ -221,7 +223,7 @@ class Evaluator:
         if not self.target.measures_time:
             return Calibration({}, 0.0, facts=self._facts())
         series, self._floor = self._null_test(device, _NULL_TESTS)
-        with self._bench.gate.alone():
+        with self._bench.alone():
             bytes_per_s, flops_per_s = self._bench.peaks()
         return Calibration(
             reference_latency_us=_latencies_us(series),
@@ -245,7 +247,7 @@ class Evaluator:
         floor = _LEAST_FLOOR
         for _ in range(tests):
             try:
-                with self._bench.gate.alone():
+                with self._bench.alone():
                     contest = self._bench.contest(baseline, baseline, self._material(), device, self._rng)
             except (Failed, Rival) as failure:
                 raise MachineError(f"the seed kernel, correct a moment ago, failed: {failure}") from failure
