@@ -149,7 +149,7 @@ def _status(done: Completed) -> Status:
         return Status.BUILD_TIMEOUT
     if done.ok:
         return Status.OK
-    if os.WIFSIGNALED(done.status) and os.WTERMSIG(done.status) == 9 or "MemoryError" in done.log:
+    if (os.WIFSIGNALED(done.status) and os.WTERMSIG(done.status) == 9) or "MemoryError" in done.log:
         return Status.OUT_OF_MEMORY
     return Status.BUILD_FAILED
 

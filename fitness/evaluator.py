@@ -23,6 +23,7 @@ from .language import Language
 from .material import Material, secret_generator
 from .plausibility import check_roofline
 from .sandbox import Sandbox, find_sandbox
+from .sanitize import sanitize
 from .series import Series
 from .session import Artifact, Failed
 from .settings import Settings
@@ -138,6 +139,18 @@ class Evaluator:
             FitnessError: The machine failed, twice.
         """
         return _twice(lambda: self._duel(challenger, elite, calibration, device))
+
+    def sanitize(self, kernel: Kernel) -> Mapping[str, str]:
+        """Runs a C++ kernel on the check cases under sanitizers; for the few that are worth it.
+
+        Returns:
+            By sanitizer: ``"clean"``, what it found, or why it says nothing.
+
+        Raises:
+            SandboxError: The sandbox does not come up.
+        """
+        with self._bench.gate.shared():
+            return sanitize(kernel, self.task, self._material().cases, self.sandbox, self.target.environment(0))
 
     # ---- stages -------------------------------------------------------------------------------------------
 

@@ -20,12 +20,12 @@ from .evaluation import Status
 from .native import FINE, NOT_PINNED, Judged, Plan, Sample, Timing, driver
 from .plausibility import check_idleness
 from .pool import Pool
+from .processor import last_level_cache_bytes
 from .sandbox import Sandbox
 from .series import Series
 from .session import Failed, Session
 from .settings import Settings
 from .statistics import FloatArray, ratio_interval
-from .targets.cpu import last_level_cache_bytes
 from .task import Task, Workload
 
 _TRIP_S = 200e-6

@@ -106,7 +106,18 @@ class Cuda:
             return AheadBuild(argv, "kernels.cubin", reads=(*python_reads(), *map(Path, cuda_headers())))
         (workdir / "kernel.cu").write_text(kernel.source, encoding="utf-8")
         nvcc = self._nvcc()
-        argv = (nvcc, f"-arch={arch}", "-O3", "-std=c++17", "-Xptxas", "-v", "-cubin", "kernel.cu", "-o", "kernels.cubin")
+        argv = (
+            nvcc,
+            f"-arch={arch}",
+            "-O3",
+            "-std=c++17",
+            "-Xptxas",
+            "-v",
+            "-cubin",
+            "kernel.cu",
+            "-o",
+            "kernels.cubin",
+        )
         return AheadBuild(argv, "kernels.cubin", reads=(Path(nvcc).resolve().parent.parent,))
 
     def _write_device(self, kernel: Kernel, arch: str, workdir: Path) -> None:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..ahead import AheadBuild
-from ..errors import ToolchainError
 from ..compiler import find_compiler
+from ..errors import ToolchainError
 from ..kernel import Kernel
 from ..language import Build
 from ..static import Metrics, amd_assembly_metrics, code_object_metrics, read_text
@@ -46,7 +46,17 @@ class Hip:
             return simt_build(kernel, workdir, warp=64)
         hipcc = _hipcc()
         (workdir / "kernel.hip").write_text(f"#include <hip/hip_runtime.h>\n#line 1\n{kernel.source}", encoding="utf-8")
-        argv = (hipcc, f"--offload-arch={target.arch}", "-O3", "-std=c++17", "-shared", "-fPIC", "kernel.hip", "-o", "kernel.so")
+        argv = (
+            hipcc,
+            f"--offload-arch={target.arch}",
+            "-O3",
+            "-std=c++17",
+            "-shared",
+            "-fPIC",
+            "kernel.hip",
+            "-o",
+            "kernel.so",
+        )
         root = Path(hipcc).resolve().parent.parent
         environment = {"LC_ALL": "C", "PATH": "/usr/bin:/bin", "TMPDIR": ".", "HOME": ".", "HIP_PLATFORM": "amd"}
         return Build(argv, Path("kernel.so"), "shared_object", reads=(root,), environment=environment)
@@ -70,8 +80,24 @@ class Hip:
         (workdir / "kernel.hip").write_text(rewrite_launches(kernel.source).source, encoding="utf-8")
         clang = _clang_for(arch)
         header = WORKERS / "hip_device.h"
-        flags = ("-x", "hip", "-std=c++17", "-O3", "--cuda-device-only", "--no-gpu-bundle-output", "-nogpuinc", "-nogpulib")
-        more = ("-fms-extensions", "-ffp-contract=fast", f"--offload-arch={arch}", "-include", str(header), "-save-temps=obj")
+        flags = (
+            "-x",
+            "hip",
+            "-std=c++17",
+            "-O3",
+            "--cuda-device-only",
+            "--no-gpu-bundle-output",
+            "-nogpuinc",
+            "-nogpulib",
+        )
+        more = (
+            "-fms-extensions",
+            "-ffp-contract=fast",
+            f"--offload-arch={arch}",
+            "-include",
+            str(header),
+            "-save-temps=obj",
+        )
         argv = (clang, *flags, *more, "-Wno-unused-command-line-argument", "-c", "kernel.hip", "-o", "kernels.hsaco")
         return AheadBuild(argv, "kernels.hsaco", reads=(WORKERS,))
 
@@ -99,12 +125,19 @@ def _clang_for(arch: str) -> str:
         if path is None:
             continue
         seen = True
-        argv = [path, "--target=amdgcn-amd-amdhsa", f"-mcpu={arch}", "-nogpulib", "-x", "c", "-fsyntax-only", "/dev/null"]
+        argv = [
+            path,
+            "--target=amdgcn-amd-amdhsa",
+            f"-mcpu={arch}",
+            "-nogpulib",
+            "-x",
+            "c",
+            "-fsyntax-only",
+            "/dev/null",
+        ]
         done = subprocess.run(argv, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
         if done.returncode == 0:
             return path
     if seen:
         raise ToolchainError(f"no clang here knows {arch}; install a newer LLVM or ROCm")
     raise ToolchainError("hip needs clang 18 or newer: apt-get install clang-19 lld-19")
-
-

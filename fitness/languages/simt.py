@@ -10,7 +10,14 @@ from ..language import Build
 from .launch_syntax import rewrite_launches
 from .python_hosted import WORKERS
 
-_HEADERS = ("cuda_runtime.h", "cuda.h", "cuda_fp16.h", "device_launch_parameters.h", "hip/hip_runtime.h", "hip/hip_fp16.h")
+_HEADERS = (
+    "cuda_runtime.h",
+    "cuda.h",
+    "cuda_fp16.h",
+    "device_launch_parameters.h",
+    "hip/hip_runtime.h",
+    "hip/hip_fp16.h",
+)
 
 
 def simt_build(kernel: Kernel, workdir: Path, warp: int) -> Build:

@@ -9,7 +9,15 @@ from pathlib import Path
 from ..ahead import AheadBuild
 from ..kernel import Kernel
 from ..language import Build
-from ..static import Metrics, amd_assembly_metrics, code_object_metrics, combine, cubin_metrics, nvidia_occupancy, read_text
+from ..static import (
+    Metrics,
+    amd_assembly_metrics,
+    code_object_metrics,
+    combine,
+    cubin_metrics,
+    nvidia_occupancy,
+    read_text,
+)
 from ..target import Target
 from ..task import Task
 from .disassembly import sass
@@ -64,5 +72,7 @@ def _launch(path: Path, arch: str) -> Metrics:
     else:
         cubin = path.with_suffix(".cubin")
         metrics = cubin_metrics(cubin.read_bytes()) | sass(cubin)
-        metrics["occupancy"] = nvidia_occupancy(arch, metrics["registers"], facts["shared"] or 0, 32 * facts["num_warps"])
+        metrics["occupancy"] = nvidia_occupancy(
+            arch, metrics["registers"], facts["shared"] or 0, 32 * facts["num_warps"]
+        )
     return {**metrics, "shared_bytes": facts["shared"] or 0, "warps": facts["num_warps"]}

@@ -7,9 +7,10 @@ expected value; this process returns outputs and times, and judges nothing. One 
 warm-up of the libraries, then exactly one candidate.
 
 Commands: ``probe`` (facts of the device), ``peaks`` (measured bandwidth and arithmetic; only before
-a candidate is loaded), ``load``, ``call`` (fresh inputs, outputs back), ``time`` (events around every
-call, caches flushed before each, chosen outputs back), ``train`` (a CUDA graph of many calls, replayed
-on command so that the parent's own clock can bound what the events claim).
+a candidate is loaded), ``load``, ``call`` (fresh inputs, outputs back), ``pool`` (inputs kept on the
+device), ``time`` (events around every call, caches flushed before each, chosen outputs back), ``train``
+(a CUDA graph of many calls, replayed on command so that the parent's own clock can bound what the
+events claim).
 
 Torch's dtype of a NumPy array decides the dtype of a tensor; bfloat16 travels as uint16.
 """
@@ -126,7 +127,9 @@ class Device:
             p = torch.cuda.get_device_properties(0)
             facts |= {"device": p.name, "multiprocessors": p.multi_processor_count, "memory_bytes": p.total_memory}
             facts |= {"l2_bytes": p.L2_cache_size, "hip": torch.version.hip or "", "cuda": torch.version.cuda or ""}
-            facts["arch"] = getattr(p, "gcnArchName", "").split(":")[0] if torch.version.hip else f"sm_{p.major}{p.minor}"
+            facts["arch"] = (
+                getattr(p, "gcnArchName", "").split(":")[0] if torch.version.hip else f"sm_{p.major}{p.minor}"
+            )
         return facts
 
     def peaks(self):
@@ -193,7 +196,9 @@ class Candidate:
         self.axes = manifest["axes"]
         self.pointers = manifest["kind"] == "shared_object"
         if self.pointers:
-            self.function = getattr(ctypes.CDLL(manifest["path"], mode=os.RTLD_NOW), manifest["entry_point"])
+            self.function = getattr(
+                ctypes.CDLL(os.path.abspath(manifest["path"]), mode=os.RTLD_NOW), manifest["entry_point"]
+            )
             self.function.restype = None
         else:
             spec = importlib.util.spec_from_file_location("candidate", manifest["path"])
@@ -227,7 +232,7 @@ class Session:
 
     def __init__(self, pipes, device):
         """Starts without a candidate."""
-        self.pipes, self.device, self.candidate = pipes, device, None
+        self.pipes, self.device, self.candidate, self.pools = pipes, device, None, {}
 
     def load(self, message, arrays):
         """Loads the candidate."""
@@ -275,12 +280,19 @@ class Session:
     def plain(self, value, facts):
         """Returns a copy of a plain tensor in memory of this process; what is not plain is reported."""
         torch = self.device.torch
-        form = {"type": type(value).__name__, "plain": type(value) is torch.Tensor and not getattr(value, "__dict__", None)}
+        form = {
+            "type": type(value).__name__,
+            "plain": type(value) is torch.Tensor and not getattr(value, "__dict__", None),
+        }
         facts["forms"].append(form)
         if not form["plain"] or value.layout is not torch.strided:
             form["plain"] = False
             return None
-        form |= {"dtype": str(value.dtype).removeprefix("torch."), "shape": list(value.shape), "device": value.device.type}
+        form |= {
+            "dtype": str(value.dtype).removeprefix("torch."),
+            "shape": list(value.shape),
+            "device": value.device.type,
+        }
         copy = value.detach().clone(memory_format=torch.contiguous_format)
         return copy.view(torch.uint16) if copy.dtype is torch.bfloat16 else copy
 
@@ -313,26 +325,36 @@ class Session:
         for size in (1 << 12, 1 << 16, 1 << 20):
             torch.full((size,), float("nan") if turn % 2 else 1e30 * (turn + 1), device=self.device.name)
 
+    def pool(self, message, arrays):
+        """Keeps inputs on the device under a name, for `time` and `train`."""
+        self.pools[message["name"]] = [holder.tensor for holder in self.own(arrays)]
+        return {}, {}
+
+    def fill(self, tensors, variant):
+        """Writes inputs that no call has seen: an entry of the pool, its rows rolled, times a factor."""
+        for tensor, source in zip(tensors, self.pools[variant["entry"]], strict=True):
+            if source.dim() > 1:
+                source = self.device.torch.roll(source, variant["roll"], 0)
+            tensor.copy_(source)
+            if tensor.is_floating_point():
+                tensor.mul_(variant["scale"])
+
     def time(self, message, arrays):
-        """Times ``calls`` calls one by one, with flushed caches and data that no call has seen."""
-        torch, axes = self.device.torch, message["axes"]
-        judged, scales = set(message["judged"]), message["scales"]
-        pool = [holder.tensor for holder in self.own(arrays)]
-        inputs = [Owned(self.device, tensor.dtype, list(tensor.shape)) for tensor in pool]
-        events = [[torch.cuda.Event(enable_timing=True) for _ in range(2)] for _ in scales]
+        """Times one call a variant, with flushed caches before each; returns the outputs of the judged ones."""
+        torch, axes, variants = self.device.torch, message["axes"], message["variants"]
+        first = self.pools[variants[0]["entry"]]
+        inputs = [Owned(self.device, tensor.dtype, list(tensor.shape)) for tensor in first]
+        events = [[torch.cuda.Event(enable_timing=True) for _ in range(2)] for _ in variants]
         results, facts = {}, {"forms": [], "tampered": []}
-        for i, scale in enumerate(scales):
+        for i, variant in enumerate(variants):
             outputs = self.candidate.outputs(axes)
-            for holder, source in zip(inputs, pool, strict=True):
-                holder.tensor.copy_(source)
-                if holder.tensor.is_floating_point():
-                    holder.tensor.mul_(scale)
+            self.fill([holder.tensor for holder in inputs], variant)
             if message["flush"]:
                 self.device.flush()
             events[i][0].record()
             made = self.candidate.call([holder.tensor for holder in inputs], outputs, axes)
             events[i][1].record()
-            if i in judged:
+            if variant["judged"]:
                 for name, value in zip(self.names(len(made)), made, strict=True):
                     copy = self.plain(value, facts)
                     if copy is not None:
@@ -344,17 +366,17 @@ class Session:
         return facts, {name: value.cpu().numpy() for name, value in results.items()}
 
     def train(self, message, arrays):
-        """Captures ``calls`` calls on as many sets of buffers in a graph, then replays it on command.
+        """Captures as many calls as there are variants in a graph, and replays it on command.
 
-        Before each replay the inputs are filled anew. The parent times from its ``replay`` command to
-        the ``done`` message, then asks for the outputs of one call.
+        The parent's clock runs from its ``go`` to the ``done``; before each replay all inputs are
+        filled anew, so that a replay has to compute. Ends with the outputs of one call.
         """
-        torch, axes, calls = self.device.torch, message["axes"], message["calls"]
-        pool = [holder.tensor for holder in self.own(arrays)]
-        sets = [[torch.empty_like(tensor) for tensor in pool] for _ in range(calls)]
-        owned = [self.candidate.outputs(axes) for _ in range(calls)]
-        graph, made = torch.cuda.CUDAGraph(), []
-        self.fill(sets, pool, 1.0)
+        torch, axes, variants = self.device.torch, message["axes"], message["variants"]
+        sets = [[torch.empty_like(tensor) for tensor in self.pools[each["entry"]]] for each in variants]
+        owned = [self.candidate.outputs(axes) for _ in variants]
+        graph = torch.cuda.CUDAGraph()
+        for tensors, variant in zip(sets, variants, strict=True):
+            self.fill(tensors, variant)
         try:
             side = torch.cuda.Stream()
             side.wait_stream(torch.cuda.current_stream())
@@ -368,31 +390,21 @@ class Session:
             self.device.synchronize()
             return {"captured": False, "reason": str(error).splitlines()[0][:200]}, {}
         self.pipes.write({"captured": True})
-        while True:
-            command, _ = self.pipes.read()
-            if command["command"] == "replay":
-                self.fill(sets, pool, command["scale"])
-                for values in made:
-                    self.poison_made(values)
-                self.device.synchronize()
-                self.pipes.write({"ready": True})
-                self.pipes.read()
-                graph.replay()
-                self.device.synchronize()
-                self.pipes.write({"done": True})
-            else:
-                values = made[command["index"]]
-                names = self.names(len(values))
-                copies = {f"{n}@0": self.plain(v, {"forms": []}) for n, v in zip(names, values, strict=True)}
-                return {"captured": True}, {n: copy.cpu().numpy() for n, copy in copies.items() if copy is not None}
-
-    def fill(self, sets, pool, scale):
-        """Gives every set of buffers data of its own: the pool's, times a factor that differs."""
-        for i, tensors in enumerate(sets):
-            for tensor, source in zip(tensors, pool, strict=True):
-                tensor.copy_(source)
-                if tensor.is_floating_point():
-                    tensor.mul_(scale * (1.0 + i / 1024))
+        while (command := self.pipes.read()[0])["command"] == "replay":
+            for tensors, variant in zip(sets, command["variants"], strict=True):
+                self.fill(tensors, variant)
+            for values in made:
+                self.poison_made(values)
+            self.device.synchronize()
+            self.pipes.write({"ready": True})
+            self.pipes.read()
+            graph.replay()
+            self.device.synchronize()
+            self.pipes.write({"done": True})
+        values = made[command["index"]]
+        facts = {"forms": []}
+        copies = {f"{n}@0": self.plain(v, facts) for n, v in zip(self.names(len(values)), values, strict=True)}
+        return facts, {name: copy.cpu().numpy() for name, copy in copies.items() if copy is not None}
 
 
 def main():
@@ -404,7 +416,7 @@ def main():
     device = Device()
     session = Session(pipes, device)
     pipes.write({"ready": True, "pid": os.getpid()})
-    commands = {"load": session.load, "call": session.call, "time": session.time, "train": session.train}
+    commands = {name: getattr(session, name) for name in ("load", "call", "pool", "time", "train")}
     while (received := pipes.read()) is not None:
         message, arrays = received
         if message["command"] == "probe":

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .evaluation import JSON, Status
-from .sandbox import Confined
-from .session import Failed
+from ..evaluation import JSON, Status
+from ..sandbox import Confined
+from ..session import Failed
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -56,7 +56,7 @@ class DeviceProcess:
         self._write(struct.pack("<Q", len(head)) + head)
         for array in arrays.values():
             if array.size:
-                self._write(memoryview(np.ascontiguousarray(array)).cast("B"))
+                self._write(np.ascontiguousarray(array).data.cast("B"))
 
     def receive(self) -> tuple[JSON, Arrays]:
         """Returns the next message and its arrays. Nothing in it is believed beyond its form.

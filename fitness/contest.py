@@ -1,0 +1,37 @@
+"""Two artifacts timed against each other: what comes of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .series import Series
+from .session import Failed
+
+
+@dataclass(frozen=True)
+class Contest:
+    """Two artifacts timed against each other.
+
+    Attributes:
+        series: One a workload.
+        max_rel_error: Largest error of a judged call of the first.
+        flushes_to_zero: Whether the first left the processor flushing small numbers to zero.
+        flags: What else was noticed about the first.
+    """
+
+    series: tuple[Series, ...]
+    max_rel_error: float
+    flushes_to_zero: bool
+    flags: frozenset[str] = frozenset()
+
+
+class Rival(Exception):  # noqa: N818 - a verdict on its way to the record, not an error of ours
+    """The second of two timed artifacts failed, not the first.
+
+    Attributes:
+        failure: How.
+    """
+
+    def __init__(self, failure: Failed) -> None:
+        super().__init__(str(failure))
+        self.failure = failure

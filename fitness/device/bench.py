@@ -1,0 +1,207 @@
+"""Where artifacts are checked and timed when a worker in Python runs them: GPUs, and interpreters on the CPU."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict, deque
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+
+from ..cache import Cache
+from ..check import Case, Findings
+from ..contest import Contest, Rival
+from ..gate import Gate
+from ..material import Material
+from ..sandbox import Sandbox
+from ..session import Artifact, Failed
+from ..settings import Settings
+from ..target import Target
+from ..task import Task
+from .session import DeviceSession, start_device
+from .timing import DeviceStopwatch, Exam, check_on_device
+
+_START_S = 90.0
+_KEPT = 16
+
+
+class DeviceBench:
+    """Workers of a GPU target. A worker serves one candidate; the next ones are started while it runs.
+
+    Importing torch takes seconds, so ``target.spares`` workers wait ready, each for one use. A checked
+    candidate keeps its worker until it is timed; the baseline keeps its own for good, as it is trusted.
+
+    Attributes:
+        gate: Lets all builds and checks pass: what they do on the CPU does not disturb a GPU.
+    """
+
+    def __init__(self, sandbox: Sandbox, task: Task, target: Target, settings: Settings) -> None:
+        """Starts nothing yet."""
+        self.sandbox, self.task, self.target, self.settings = sandbox, task, target, settings
+        self.gate = Gate()
+        self._lock = threading.Lock()
+        self._timing: dict[int, threading.Lock] = {}
+        self._starter = ThreadPoolExecutor(max_workers=4, thread_name_prefix="device-worker")
+        self._spares: dict[int, deque[Future[DeviceSession]]] = {}
+        self._checked: OrderedDict[tuple[Path, int], DeviceSession] = OrderedDict()
+        self._baselines: dict[tuple[Path, int], DeviceSession] = {}
+        self._exams: dict[int, tuple[Exam, ...]] = {}
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Passes at once: `contest` waits for its own device."""
+        yield
+
+    def check(self, artifact: Artifact, material: Material, device: int) -> Findings:
+        """Judges an artifact on all cases, in a worker of its own.
+
+        Raises:
+            Failed: It is not right.
+            FitnessError: The machine failed.
+        """
+        session = self._load(artifact, device)
+        try:
+            findings = check_on_device(session, self.task, self._cases(material))
+        except BaseException:
+            session.close()
+            raise
+        self._keep(artifact, device, session)
+        return findings
+
+    def _cases(self, material: Material) -> tuple[Case, ...]:
+        """Returns the cases that this target can afford."""
+        most = int(getattr(self.target, "most_elements", 0))
+        if not most:
+            return material.cases
+        sized = [(sum(array.size for array in case.instances[0].inputs.values()), case) for case in material.cases]
+        affordable = sorted((pair for pair in sized if pair[0] <= most), key=lambda pair: pair[0])
+        chosen = affordable[:: max(1, -(-len(affordable) // 12))] or [min(sized, key=lambda pair: pair[0])]
+        return tuple(case for _, case in chosen)
+
+    def contest(
+        self, first: Artifact, second: Artifact, material: Material, device: int, rng: np.random.Generator
+    ) -> Contest:
+        """Times two artifacts against each other, each in a worker of its own, alone on the device.
+
+        Raises:
+            Failed: The first did something that ends it.
+            Rival: The second did.
+            FitnessError: The machine failed.
+        """
+        exams = self._exams_of(material)
+        with self._lock:
+            checked = self._checked.pop((first.path, device), None)
+        with checked or self._load(first, device) as one:
+            try:
+                other = self._baseline(second, device)
+            except Failed as failure:
+                raise Rival(failure) from failure
+            for session in (one, other):
+                session.limit(self.settings.run_timeout_s + self.settings.time_limit_s + _START_S)
+            watch = DeviceStopwatch((one, other), self.settings.precision, self.settings.cache_regime == "cold")
+            share_s = self.settings.time_limit_s / len(exams)
+            try:
+                with self._alone_on(device):
+                    series = tuple(watch.measure(exam, share_s, rng) for exam in exams)
+            except Failed as failure:
+                if watch.failed_side == 1:
+                    self._drop_baseline(second, device)
+                    raise Rival(failure) from failure
+                raise
+            return Contest(series, one.max_rel_error, False, frozenset(one.flags))
+
+    @contextmanager
+    def _alone_on(self, device: int) -> Iterator[None]:
+        with self._lock:
+            lock = self._timing.setdefault(device, threading.Lock())
+        with lock, Cache().lock(f"timing-{self.target.name}-{device}"):
+            yield
+
+    def _exams_of(self, material: Material) -> tuple[Exam, ...]:
+        with self._lock:
+            key = id(material)
+            if key not in self._exams:
+                self._exams = {key: tuple(Exam.prepare(self.task, pool) for pool in material.pools)}
+            return self._exams[key]
+
+    def peaks(self) -> tuple[float, float]:
+        """Returns measured bytes and floating-point operations a second of the first device."""
+        with self._start(0) as session:
+            answer, _ = session.process.request({"command": "peaks"})
+            peaks = {str(name): float(value) for name, value in answer["peaks"].items()}
+            return peaks["bytes_per_s"], max(value for name, value in peaks.items() if name.startswith("flops"))
+
+    # ---- workers ------------------------------------------------------------------------------------------
+
+    def _start(self, device: int) -> DeviceSession:
+        devices: tuple[Path, ...] = getattr(self.target, "device_files", tuple)()
+        return start_device(self.sandbox, self.task, self.target.environment(device), devices, _START_S)
+
+    def _next(self, device: int) -> DeviceSession:
+        """Returns a fresh worker, and has others started."""
+        with self._lock:
+            spares = self._spares.setdefault(device, deque())
+            while len(spares) < 1 + int(getattr(self.target, "spares", 1)):
+                spares.append(self._starter.submit(self._start, device))
+            chosen = spares.popleft()
+        return chosen.result()
+
+    def _load(self, artifact: Artifact, device: int) -> DeviceSession:
+        session = self._next(device)
+        session.limit(self.settings.build_timeout_s + self.settings.run_timeout_s)
+        try:
+            session.load(artifact)
+        except BaseException:
+            session.close()
+            raise
+        return session
+
+    def _keep(self, artifact: Artifact, device: int, session: DeviceSession) -> None:
+        """Keeps a checked candidate's worker for its timing; the oldest go when there are too many."""
+        if not self.target.measures_time:
+            session.close()
+            return
+        with self._lock:
+            before = self._checked.pop((artifact.path, device), None)
+            self._checked[artifact.path, device] = session
+            surplus = [self._checked.popitem(last=False)[1] for _ in range(len(self._checked) - _KEPT)]
+        for each in [before, *surplus]:
+            if each is not None:
+                each.close()
+
+    def _baseline(self, artifact: Artifact, device: int) -> DeviceSession:
+        """Returns the worker of a correct kernel, which stays for the next contest."""
+        with self._lock:
+            found = self._baselines.get((artifact.path, device))
+        if found is None:
+            found = self._load(artifact, device)
+            with self._lock:
+                old = list(self._baselines.values()) if len(self._baselines) >= 2 else []
+                self._baselines = {} if old else self._baselines
+                self._baselines[artifact.path, device] = found
+            for each in old:
+                each.close()
+        return found
+
+    def _drop_baseline(self, artifact: Artifact, device: int) -> None:
+        with self._lock:
+            found = self._baselines.pop((artifact.path, device), None)
+        if found is not None:
+            found.close()
+
+    def close(self) -> None:
+        """Ends all workers."""
+        with self._lock:
+            waiting = [each for spares in self._spares.values() for each in spares]
+            sessions = [*self._checked.values(), *self._baselines.values()]
+            self._spares, self._baselines = {}, {}
+            self._checked.clear()
+        for future in waiting:
+            if not future.cancel():
+                sessions.append(future.result())
+        for session in sessions:
+            session.close()
+        self._starter.shutdown()

@@ -1,0 +1,168 @@
+"""One candidate in a worker of a GPU target, as the parent drives it."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from ..ahead import python_reads
+from ..check import Instance
+from ..compare import judge
+from ..errors import TargetUnavailable
+from ..evaluation import JSON, Status
+from ..sandbox import Cell, Limits, Sandbox
+from ..session import Artifact, Failed
+from ..task import Task
+from .process import Arrays, DeviceProcess
+
+_WORKER = Path(__file__).resolve().parent.parent / "workers" / "device.py"
+
+
+@dataclass
+class DeviceSession:
+    """One candidate in its worker.
+
+    Attributes:
+        process: The worker.
+        task: What the candidate computes.
+        folder: Its scratch folder: compile caches, nothing of the project.
+        max_rel_error: Largest error of a judged call so far.
+        flags: What was noticed.
+    """
+
+    process: DeviceProcess
+    task: Task
+    folder: tempfile.TemporaryDirectory[str]
+    max_rel_error: float = 0.0
+    flags: set[str] = field(default_factory=set)
+
+    def limit(self, seconds: float) -> None:
+        """Lets every answer from now on be late after ``seconds``."""
+        self.process.deadline = time.monotonic() + seconds
+
+    def load(self, artifact: Artifact) -> None:
+        """Loads the artifact.
+
+        Raises:
+            Failed: It cannot be loaded.
+        """
+        path = Path(self.folder.name) / artifact.path.name
+        path.write_bytes(artifact.path.read_bytes())
+        outputs = [{"name": n, "dtype": s.dtype, "shape": list(s.shape)} for n, s in self.task.outputs.items()]
+        message = {"command": "load", "path": path.name, "kind": artifact.kind, "entry_point": artifact.entry_point}
+        self.process.request({**message, "outputs": outputs, "axes": list(self.task.axes)})
+
+    def call(self, axes: Mapping[str, int], inputs: Arrays, repeats: int = 1) -> list[Arrays]:
+        """Runs the kernel on equal inputs; returns the outputs of every turn.
+
+        Raises:
+            Failed: An output is not of the declared form, or something was overwritten.
+        """
+        facts, arrays = self.process.request({"command": "call", "axes": dict(axes), "repeats": repeats}, inputs)
+        self._check_forms(facts, axes, repeats)
+        if facts.get("tampered") or facts.get("aliased"):
+            raise Failed(Status.TAMPERED, "; ".join(facts.get("tampered") or ["an output is an input"]))
+        return [self.outputs_of(arrays, turn, axes) for turn in range(repeats)]
+
+    def outputs_of(self, arrays: Arrays, turn: int, axes: Mapping[str, int]) -> Arrays:
+        """Returns the outputs of one call, by name.
+
+        Raises:
+            Failed: One is missing or of another form.
+        """
+        found = {}
+        for name, spec in self.task.outputs.items():
+            array = arrays.get(f"{name}@{turn}")
+            if array is None:
+                raise Failed(Status.WRONG_SHAPE, f"there is no output {name}")
+            if array.dtype != np.dtype(spec.dtype) or array.shape != spec.extent(axes):
+                text = f"output {name} is {array.dtype} {array.shape}, not {spec.dtype} {spec.extent(axes)}"
+                raise Failed(Status.WRONG_SHAPE, text)
+            found[name] = array
+        return found
+
+    def _check_forms(self, facts: JSON, axes: Mapping[str, int], repeats: int) -> None:
+        forms = facts.get("forms", [])
+        if len(forms) != repeats * len(self.task.outputs):
+            raise Failed(Status.WRONG_SHAPE, f"{len(forms) // repeats} outputs instead of {len(self.task.outputs)}")
+        for form, (name, spec) in zip(forms, list(self.task.outputs.items()) * repeats, strict=True):
+            if not form.get("plain"):
+                raise Failed(Status.TAMPERED, f"output {name} is no plain tensor but {form.get('type')}")
+            if form.get("dtype") != spec.dtype or tuple(form.get("shape", ())) != spec.extent(axes):
+                text = f"output {name} is {form.get('dtype')} {tuple(form.get('shape', ()))}"
+                raise Failed(Status.WRONG_SHAPE, f"{text}, not {spec.dtype} {spec.extent(axes)}")
+
+    def judge(self, outputs: Arrays, instance: Instance, label: str) -> None:
+        """Judges one call's outputs.
+
+        Raises:
+            Failed: An element is outside its tolerance.
+        """
+        verdict = judge(outputs, instance.expected, instance.tolerance)
+        if not verdict.is_right:
+            raise Failed(Status.WRONG_VALUE, f"{label}: {verdict.reason}", verdict.max_rel_error)
+        self.max_rel_error = max(self.max_rel_error, verdict.max_rel_error)
+
+    def close(self) -> None:
+        """Ends the worker and removes its folder."""
+        self.process.close()
+        self.folder.cleanup()
+
+    def __enter__(self) -> DeviceSession:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+
+def start_device(
+    sandbox: Sandbox, task: Task, environment: Mapping[str, str], devices: Sequence[Path], timeout_s: float
+) -> DeviceSession:
+    """Starts a worker: torch is imported and the device awake, and no candidate is loaded.
+
+    Args:
+        sandbox: Confines it.
+        task: What its candidate will compute.
+        environment: Variables of the target.
+        devices: Device files and folders of the driver that it must reach.
+        timeout_s: Wall clock of everything that the worker will do.
+
+    Raises:
+        TargetUnavailable: It does not come up.
+    """
+    folder = tempfile.TemporaryDirectory(prefix="kernelwright-", ignore_cleanup_errors=True)
+    Path(folder.name).chmod(0o777)
+    home = "/scratch" if sandbox.mechanism == "bubblewrap" else folder.name
+    variables = {
+        "PATH": "/usr/local/bin:/usr/bin:/bin",
+        "HOME": home,
+        "TMPDIR": home,
+        "TRITON_CACHE_DIR": f"{home}/triton",
+        "TORCHINDUCTOR_CACHE_DIR": f"{home}/inductor",
+        "TRITON_DEFAULT_FP_FUSION": "1",
+        **environment,
+    }
+    ours, theirs = os.pipe(), os.pipe()  # commands to the worker, answers from it
+    cell = Cell((*python_reads(), *devices), Path(folder.name), variables)
+    limits = Limits(timeout_s, int(16 * timeout_s), 0, file_bytes=1 << 30, processes=4096, descriptors=4096)
+    command = (sys.executable, "-I", "-B", str(_WORKER))
+    try:
+        confined = sandbox.start(cell, limits, {}, command, channel=(ours[0], theirs[1]))
+    finally:
+        os.close(ours[0])
+        os.close(theirs[1])
+    process = DeviceProcess(confined, theirs[0], ours[1])
+    try:
+        process.receive()
+    except Failed as failure:
+        process.close()
+        folder.cleanup()
+        raise TargetUnavailable(f"the device worker does not come up: {failure.log.splitlines()[-1:]}") from failure
+    return DeviceSession(process, task, folder)

@@ -1,0 +1,210 @@
+"""The check and the time stage on a GPU: the worker runs, this process judges."""
+
+from __future__ import annotations
+
+import math
+import secrets
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..check import Case, Findings, Instance, expect
+from ..compare import judge, same_bits
+from ..evaluation import Status
+from ..pool import Pool
+from ..series import Precision, Series
+from ..session import Failed
+from ..statistics import FloatArray, ratio_interval
+from ..task import Task
+from .session import DeviceSession
+
+_BLOCK_S = 2e-3
+_MOST_CALLS = 20
+_WARM_UP_S = 0.03
+_JUDGED_BLOCKS = 2
+_TRAIN_BYTES = 1 << 29
+_TRAIN_S = 2e-3
+_REPLAYS = 3
+_CLAIM = 0.6  # caches are flushed for the events and not for the graph, so a true claim is rarely below 1
+
+
+@dataclass(frozen=True)
+class Variant:
+    """Inputs that no call has seen: an entry of a pool, its rows rolled, times a factor.
+
+    Attributes:
+        entry: Index into the pool.
+        roll: Rows by which tensors of two or more axes are rolled.
+        scale: A float32 number; every float input is multiplied by it.
+    """
+
+    entry: int
+    roll: int
+    scale: float
+
+    @classmethod
+    def draw(cls, pool: Pool) -> Variant:
+        """Draws one that nobody can foresee."""
+        scale = float(np.float32(0.5 + 1.5 * secrets.randbits(24) / 2**24))
+        return cls(secrets.randbelow(len(pool.entries)), secrets.randbelow(1 << 16), scale)
+
+    def message(self, judged: bool) -> dict[str, Any]:
+        """Returns what the worker is told."""
+        return {"entry": str(self.entry), "roll": self.roll, "scale": self.scale, "judged": judged}
+
+    def instance(self, task: Task, pool: Pool) -> Instance:
+        """Computes, in this process, the very inputs that the worker makes and what must come out."""
+        inputs = {}
+        for name, array in pool.entries[self.entry].inputs.items():
+            rolled = np.roll(array, self.roll, axis=0) if array.ndim > 1 else array
+            floating = np.issubdtype(array.dtype, np.floating)
+            inputs[name] = np.ascontiguousarray(rolled * array.dtype.type(self.scale) if floating else rolled)
+        expected, tolerance = expect(task, pool.workload, inputs)
+        return Instance(inputs, expected, tolerance)
+
+
+@dataclass(frozen=True)
+class Exam:
+    """A timed workload with a few variants whose outputs are known: drawn and computed once for all kernels."""
+
+    pool: Pool
+    variants: tuple[Variant, ...]
+    instances: tuple[Instance, ...]
+
+    @classmethod
+    def prepare(cls, task: Task, pool: Pool, count: int = 4) -> Exam:
+        """Draws the variants and computes what must come out."""
+        variants = tuple(Variant.draw(pool) for _ in range(count))
+        return cls(pool, variants, tuple(variant.instance(task, pool) for variant in variants))
+
+
+def check_on_device(session: DeviceSession, task: Task, cases: Sequence[Case]) -> Findings:
+    """Judges a loaded kernel on all cases: equal inputs twice, then each other set of data of the same sizes.
+
+    Raises:
+        Failed: The kernel is not right.
+    """
+    for index in np.random.default_rng(secrets.randbits(64)).permutation(len(cases)):
+        case = cases[index]
+        label, axes, (first, *others) = case.workload.name, case.workload.axes, case.instances
+        before, after = session.call(axes, dict(first.inputs), repeats=2)
+        session.judge(before, first, label)
+        if not same_bits(before, after):
+            if task.repeatable or not judge(after, first.expected, first.tolerance).is_right:
+                raise Failed(Status.UNREPEATABLE, f"{label}: two calls on equal inputs give different results")
+        for other in others:
+            session.judge(session.call(axes, dict(other.inputs))[0], other, label)
+    return Findings(session.max_rel_error, session.flags)
+
+
+class DeviceStopwatch:
+    """Measures pairs of two loaded workers on one device, block by block in alternating order.
+
+    Attributes:
+        failed_side: Which of the two was at work last.
+    """
+
+    def __init__(self, sides: tuple[DeviceSession, DeviceSession], precision: Precision, flush: bool) -> None:
+        """Takes two loaded sessions; the first is the candidate."""
+        self._sides, self._precision, self._flush = sides, precision, flush
+        self.failed_side = 0
+
+    def measure(self, exam: Exam, limit_s: float, rng: np.random.Generator) -> Series:
+        """Warms up, then takes blocks until the interval is narrow enough or a cap is reached.
+
+        Raises:
+            Failed: One of the two, `failed_side`, did something that ends it.
+        """
+        for self.failed_side, session in enumerate(self._sides):
+            for index, entry in enumerate(exam.pool.entries):
+                session.process.request({"command": "pool", "name": str(index)}, dict(entry.inputs))
+        calls = [self._warm_up(side, exam) for side in (0, 1)]
+        deadline = time.monotonic() + limit_s
+        judged = {secrets.randbelow(max(1, self._precision.min_pairs)) for _ in range(_JUDGED_BLOCKS)}
+        taken: list[tuple[float, float]] = []
+        while True:
+            medians = [0.0, 0.0]
+            for side in (0, 1) if len(taken) % 2 == 0 else (1, 0):
+                times = self._block(side, exam, calls[side], judge_one=len(taken) in judged)
+                medians[side] = float(np.median(times))
+            taken.append((medians[0], medians[1]))
+            if len(taken) < self._precision.min_pairs:
+                continue
+            wall: FloatArray = np.array(taken, dtype=np.float64).T
+            series = Series(exam.pool.workload.name, wall, wall, calls[0], 0)
+            late = time.monotonic() >= deadline or len(taken) >= self._precision.max_pairs
+            if late or self._is_precise(series, rng):
+                self._bound(exam, float(np.median(wall[0])))
+                return series
+
+    def _is_precise(self, series: Series, rng: np.random.Generator) -> bool:
+        middle, (low, high) = ratio_interval([series.ratios], rng)
+        return max(high - middle, middle - low) <= self._precision.target * middle
+
+    def _warm_up(self, side: int, exam: Exam) -> int:
+        """Calls until compilers and clocks have settled; returns the calls of a block."""
+        calls, until = 2, time.monotonic() + _WARM_UP_S
+        while True:
+            alone_s = float(np.median(self._block(side, exam, calls, judge_one=calls == 2)))
+            calls = int(np.clip(math.ceil(_BLOCK_S / max(alone_s, 1e-6)), 3, _MOST_CALLS))
+            if time.monotonic() >= until:
+                return calls
+
+    def _block(self, side: int, exam: Exam, calls: int, *, judge_one: bool) -> FloatArray:
+        """Times ``calls`` calls on data that no call has seen; returns seconds, one a call."""
+        self.failed_side = side
+        session, known = self._sides[side], {}
+        variants = [Variant.draw(exam.pool) for _ in range(calls)]
+        if judge_one:
+            known = {secrets.randbelow(calls): secrets.randbelow(len(exam.variants))}
+            for index, chosen in known.items():
+                variants[index] = exam.variants[chosen]
+        messages = [variant.message(index in known) for index, variant in enumerate(variants)]
+        axes = dict(exam.pool.workload.axes)
+        request = {"command": "time", "axes": axes, "variants": messages, "flush": self._flush}
+        facts, arrays = session.process.request(request)
+        if facts.get("tampered"):
+            raise Failed(Status.TAMPERED, "; ".join(map(str, facts["tampered"])))
+        for index, chosen in known.items():
+            outputs = session.outputs_of(arrays, index, axes)
+            session.judge(outputs, exam.instances[chosen], f"{exam.pool.workload.name}, a timed call")
+        times = np.asarray(facts.get("times_us"), dtype=np.float64)
+        if times.shape != (calls,) or not np.isfinite(times).all() or (times <= 0).any():
+            raise Failed(Status.SUSPECT, "its times are no times", session.max_rel_error)
+        seconds: FloatArray = times * 1e-6
+        return seconds
+
+    def _bound(self, exam: Exam, claimed_s: float) -> None:
+        """Compares what the events claim with this process's own clock around a graph of many calls.
+
+        Raises:
+            Failed: The graph takes longer than its calls claim to take, or computes something else.
+        """
+        self.failed_side = 0
+        session, axes = self._sides[0], dict(exam.pool.workload.axes)
+        footprint = sum(array.nbytes for array in exam.pool.entries[0].inputs.values()) + 1
+        calls = int(np.clip(math.ceil(_TRAIN_S / claimed_s), 4, max(4, min(200, _TRAIN_BYTES // footprint))))
+        variants = [Variant.draw(exam.pool).message(False) for _ in range(calls)]
+        facts, _ = session.process.request({"command": "train", "axes": axes, "variants": variants})
+        if not facts.get("captured"):
+            session.flags.add("not_capturable")
+            return
+        best_s, index, chosen = math.inf, secrets.randbelow(calls), secrets.randbelow(len(exam.variants))
+        for _ in range(_REPLAYS):
+            variants = [Variant.draw(exam.pool).message(False) for _ in range(calls)]
+            variants[index] = exam.variants[chosen].message(True)
+            session.process.request({"command": "replay", "variants": variants})
+            start = time.perf_counter()
+            session.process.request({"command": "go"})
+            best_s = min(best_s, time.perf_counter() - start)
+        _, arrays = session.process.request({"command": "outputs", "index": index})
+        label = f"{exam.pool.workload.name}, a call replayed from a graph"
+        session.judge(session.outputs_of(arrays, 0, axes), exam.instances[chosen], label)
+        if claimed_s < _CLAIM * best_s / calls - 3e-6:
+            text = (
+                f"events claim {claimed_s * 1e6:.1f} µs a call, the parent's clock says {best_s / calls * 1e6:.1f} µs"
+            )
+            raise Failed(Status.SUSPECT, text, session.max_rel_error)

@@ -1,0 +1,73 @@
+"""An AMD GPU of this machine, with ROCm."""
+
+from __future__ import annotations
+
+import functools
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..device import DeviceBench
+from ..errors import TargetUnavailable
+
+
+@dataclass(frozen=True)
+class Amd:
+    """An AMD GPU, through the ROCm build of torch; the same worker as for NVIDIA. Only the probe decides.
+
+    Attributes:
+        devices: Which of the machine's GPUs evaluations may use, by number.
+        spares: Workers that wait ready, for each device.
+    """
+
+    name: str = "amd"
+    measures_time: bool = True
+    devices: tuple[int, ...] = (0,)
+    spares: int = 2
+    bench = DeviceBench
+
+    @property
+    def arch(self) -> str:
+        """The compiler's name for the first device, e.g. ``"gfx942"``.
+
+        Raises:
+            TargetUnavailable: There is no such GPU.
+        """
+        return agents()[self.devices[0]]
+
+    def environment(self, device: int) -> dict[str, str]:
+        """Returns the variables of a worker: one visible GPU."""
+        number = str(self.devices[device])
+        return {"HIP_VISIBLE_DEVICES": number, "ROCR_VISIBLE_DEVICES": number, "PATH": "/opt/rocm/bin:/usr/bin:/bin"}
+
+    def device_files(self) -> tuple[Path, ...]:
+        """Returns what a worker must reach of the driver, beside the system's folders."""
+        names = ("/dev/kfd", "/dev/dri", "/opt/rocm", "/proc", "/sys", "/dev/shm")
+        return tuple(Path(name) for name in names if Path(name).exists())
+
+    def describe(self) -> Mapping[str, str]:
+        """Returns facts about the devices."""
+        return {"agents": ", ".join(agents())}
+
+
+@functools.cache
+def agents() -> tuple[str, ...]:
+    """Returns the architectures of this machine's AMD GPUs, in the system's order.
+
+    Raises:
+        TargetUnavailable: There is none, or no ROCm.
+    """
+    tool = shutil.which("rocminfo") or shutil.which("rocminfo", path="/opt/rocm/bin")
+    if tool is None or not Path("/dev/kfd").exists():
+        raise TargetUnavailable(
+            "target=amd times kernels on an AMD GPU with ROCm, and there is none here; "
+            "python -m experiments.compile builds for one, target=interpret checks without one"
+        )
+    done = subprocess.run([tool], capture_output=True, text=True, timeout=60, check=False)
+    found = tuple(re.findall(r"^\s*Name:\s+(gfx\w+)\s*$", done.stdout, re.MULTILINE))
+    if not found:
+        raise TargetUnavailable(f"rocminfo names no GPU: {(done.stdout + done.stderr).strip()[-200:]}")
+    return found

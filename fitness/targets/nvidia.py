@@ -1,0 +1,110 @@
+"""An NVIDIA GPU of this machine."""
+
+from __future__ import annotations
+
+import functools
+import os
+import shutil
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..device import DeviceBench
+from ..errors import TargetUnavailable
+
+_FACTS = ("name", "uuid", "driver_version", "memory.total", "compute_cap", "power.limit", "clocks.max.sm")
+_MOMENTARY = {
+    "temperature_c": "temperature.gpu",
+    "sm_clock_mhz": "clocks.sm",
+    "memory_clock_mhz": "clocks.mem",
+    "power_w": "power.draw",
+    "utilization_percent": "utilization.gpu",
+}
+_HOPPER = 90
+
+
+@dataclass(frozen=True)
+class Nvidia:
+    """An NVIDIA GPU, through torch's worker. Nothing is probed before the first use.
+
+    Attributes:
+        devices: Which of the machine's GPUs evaluations may use, by number.
+        spares: Workers that wait ready, for each device.
+    """
+
+    name: str = "nvidia"
+    measures_time: bool = True
+    devices: tuple[int, ...] = (0,)
+    spares: int = 2
+    bench = DeviceBench
+
+    @property
+    def arch(self) -> str:
+        """The compiler's name for the first device, e.g. ``"sm_90a"``.
+
+        Raises:
+            TargetUnavailable: There is no such GPU.
+        """
+        capability = int(query(self.devices[0])["compute_cap"].replace(".", ""))
+        return f"sm_{capability}{'a' if capability >= _HOPPER else ''}"
+
+    def environment(self, device: int) -> dict[str, str]:
+        """Returns the variables of a worker: one visible GPU, and no shared caches."""
+        kept = {name: os.environ[name] for name in ("LD_LIBRARY_PATH", "CUDA_HOME") if name in os.environ}
+        path = os.environ.get("PATH", "/usr/local/bin:/usr/bin:/bin")
+        return {**kept, "PATH": path, "CUDA_VISIBLE_DEVICES": str(self.devices[device]), "CUDA_CACHE_DISABLE": "1"}
+
+    def device_files(self) -> tuple[Path, ...]:
+        """Returns what a worker must reach of the driver, beside the system's folders."""
+        found = sorted(Path("/dev").glob("nvidia*"))
+        more = [Path(name) for name in ("/proc", "/sys", "/dev/shm", "/usr/local/nvidia") if Path(name).exists()]
+        return (*found, *more)
+
+    def describe(self) -> Mapping[str, str]:
+        """Returns facts about the first device."""
+        return query(self.devices[0])
+
+    def momentary(self) -> dict[str, float]:
+        """Returns clocks, temperature, power and who else computes on the first device."""
+        answers = _ask(self.devices[0], tuple(_MOMENTARY.values()))
+        facts = {ours: float(answers[theirs]) for ours, theirs in _MOMENTARY.items() if _is_number(answers[theirs])}
+        reasons = _ask(self.devices[0], ("clocks_event_reasons.active",))["clocks_event_reasons.active"]
+        try:
+            facts["clock_event_reasons"] = float(int(reasons, 16))
+        except ValueError:
+            pass
+        return facts
+
+
+@functools.cache
+def query(device: int) -> Mapping[str, str]:
+    """Returns what the driver tells about a device that does not change.
+
+    Raises:
+        TargetUnavailable: There is no driver or no such device.
+    """
+    return _ask(device, _FACTS)
+
+
+def _ask(device: int, names: tuple[str, ...]) -> dict[str, str]:
+    tool = shutil.which("nvidia-smi")
+    if tool is None:
+        raise TargetUnavailable("target=nvidia needs an NVIDIA GPU with its driver; there is no nvidia-smi here")
+    argv = [tool, f"--id={device}", f"--query-gpu={','.join(names)}", "--format=csv,noheader,nounits"]
+    try:
+        done = subprocess.run(argv, capture_output=True, text=True, timeout=30, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise TargetUnavailable(f"nvidia-smi does not answer: {error}") from error
+    values = [value.strip() for value in done.stdout.strip().split(",")]
+    if done.returncode != 0 or len(values) != len(names):
+        raise TargetUnavailable(f"there is no NVIDIA GPU {device}: {(done.stdout + done.stderr).strip()[:200]}")
+    return dict(zip(names, values, strict=True))
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
