@@ -80,7 +80,8 @@ class Builder:
                 if where is not None:
                     reads.append(where)
                     argv[1:1] = [each.format(folder=where) for each in need.use]
-            done = self._run(argv, Cell(tuple(reads), workdir, build.environment))
+            cell = Cell(tuple(reads), workdir, build.environment)
+            done = self._run(argv, cell) if argv else Completed(0, "", 0.0)  # nothing to build before the run
             log = scrub(done.log)
             if done.status is None:
                 raise Failed(

@@ -32,11 +32,11 @@ class Cuda:
     """A source whose ``kernel(inputs…, outputs…, axes…, stream)`` launches ``__global__`` functions.
 
     Attributes:
-        compiler: ``"nvrtc"`` (fast, device code only), ``"nvcc"``, or ``"auto"``: NVRTC, and nvcc where
+        device_compiler: ``"nvrtc"`` (fast, device code only), ``"nvcc"``, or ``"auto"``: NVRTC, and nvcc where
             there is no NVRTC.
     """
 
-    compiler: str = "auto"
+    device_compiler: str = "auto"
     name: str = "cuda"
     suffix: str = ".cu"
     grammar: str = "cpp"
@@ -86,11 +86,11 @@ class Cuda:
         return f"nvcc {self._nvcc()} {target.arch}"
 
     def _uses_nvrtc(self) -> bool:
-        return self.compiler != "nvcc" and importlib.util.find_spec("cuda") is not None and _has_nvrtc()
+        return self.device_compiler != "nvcc" and importlib.util.find_spec("cuda") is not None and _has_nvrtc()
 
     def _nvcc(self) -> str:
         nvcc = shutil.which("nvcc")
-        if nvcc is None or self.compiler == "nvrtc":
+        if nvcc is None or self.device_compiler == "nvrtc":
             raise ToolchainError(f"cuda needs a compiler: {_INSTALL}")
         return nvcc
 
