@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -61,11 +62,13 @@ class SyntacticMutation:
     def propose(self, parents: Sequence[Parent], brief: Brief, rng: np.random.Generator) -> Proposal:
         """Returns the parent with some edits, or a proposal without a kernel where none applies."""
         parent = parents[0].kernel
+        if not is_text(parent.source):
+            return Proposal(None, self.name, (parent.digest,), "no_edit", "the source is no valid Unicode")
         grammar = grammar_of(brief.language)
         source, notes = parent.source, list[str]()
         seen = {source}
         for _ in range(self._count(brief, rng)):
-            found = self._edited(source, grammar, seen, rng)
+            found = self._edited(Form(source, grammar, parent.entry_point), seen, rng)
             if found is None:
                 break
             source, note = found
@@ -82,22 +85,38 @@ class SyntacticMutation:
             count += 1
         return count
 
-    def _edited(self, source: str, grammar: str, seen: set[str], rng: np.random.Generator) -> tuple[str, str] | None:
-        """Returns ``source`` with one edit, and what it was; never a source that was ``seen``."""
-        kinds = {name: kind for name, kind in KINDS.get(grammar, {}).items() if self.weights[name]}
-        tree = parse(source, grammar)
+    def _edited(self, form: Form, seen: set[str], rng: np.random.Generator) -> tuple[str, str] | None:
+        """Returns a source with one edit, and what it was; never a source that was ``seen``."""
+        kinds = {name: kind for name, kind in KINDS.get(form.grammar, {}).items() if self.weights[name]}
+        if not kinds:
+            return None
+        tree = parse(form.source, form.grammar)
         for _ in range(_MAX_DRAWS):
             if not kinds:
                 return None
             name = _drawn(kinds, self.weights, rng)
-            found = _applied(kinds[name], tree, rng)
+            found = _applied(kinds[name], tree, form.entry_point, rng)
             if found is None:
                 kinds.pop(name)
                 continue
             new, note = found
-            if new is not None and new not in seen and len(new) <= max(self.max_source_bytes, len(source)):
+            if new is not None and new not in seen and len(new) <= max(self.max_source_bytes, len(form.source)):
                 return new, f"{name}: {note}"
         return None
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A source on its way from parent to child."""
+
+    source: str
+    grammar: str
+    entry_point: str
+
+
+def is_text(source: str) -> bool:
+    """Whether a source can be written to a file: it has no half of a surrogate pair."""
+    return not any("\ud800" <= letter <= "\udfff" for letter in source)
 
 
 def grammar_of(language: Language) -> str:
@@ -111,7 +130,7 @@ def _drawn(kinds: Mapping[str, Kind], weights: Mapping[str, float], rng: np.rand
     return names[int(np.searchsorted(edges, rng.random() * edges[-1], side="right"))]
 
 
-def _applied(kind: Kind, tree: Tree, rng: np.random.Generator) -> tuple[str | None, str] | None:
+def _applied(kind: Kind, tree: Tree, entry_point: str, rng: np.random.Generator) -> tuple[str | None, str] | None:
     """Returns the edited source (None where it is none) and a note; None when the kind finds nothing to do."""
     edit = kind(tree, rng)
-    return None if edit is None else (applied(edit, tree), edit.note)
+    return None if edit is None else (applied(edit, tree, entry_point), edit.note)

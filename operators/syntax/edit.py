@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from tree_sitter import Node
 
+from .signature import signature
 from .tree import Tree, parse
 
 
@@ -49,16 +50,21 @@ def replace(node: Node, text: bytes, note: str) -> Edit:
     return Edit(((node.start_byte, node.end_byte, text),), note)
 
 
-def applied(edit: Edit, tree: Tree) -> str | None:
-    """Returns the edited source, or None when it is unchanged or has more syntax errors than before."""
+def applied(edit: Edit, tree: Tree, entry_point: str) -> str | None:
+    """Returns the edited source; None when the edit may not be.
+
+    It may not when it changes nothing, adds syntax errors, or changes the signature of ``entry_point``.
+    """
     source = edit.apply(tree.source)
     if source == tree.source:
         return None
-    try:
-        text = source.decode("utf-8", "surrogatepass")
-    except UnicodeDecodeError:  # a broken source whose tree has nodes within a character
-        return None
-    return text if parse(text, tree.grammar).num_errors <= tree.num_errors else None
+    text = source.decode()
+    return text if is_sound(parse(text, tree.grammar), tree, entry_point) else None
+
+
+def is_sound(child: Tree, parent: Tree, entry_point: str) -> bool:
+    """Whether ``child`` has no more syntax errors than ``parent``, and the same entry point."""
+    return child.num_errors <= parent.num_errors and signature(child, entry_point) == signature(parent, entry_point)
 
 
 def _with_line_ends(text: bytes) -> bytes:

@@ -14,6 +14,7 @@ from .names import Name, function_name, is_math, names
 from .polynomial import Polynomial, added, polynomial
 from .tree import Tree, per_tree
 
+_MAX_DEPTH = 40
 _JUMPS = frozenset({"break_statement", "continue_statement", "return_statement", "goto_statement", "throw_statement"})
 _OPAQUE = frozenset(
     {"pointer_expression", "lambda_expression", "new_expression", "delete_expression", "gnu_asm_expression", "ERROR"}
@@ -261,8 +262,10 @@ def _constant_names(tree: Tree) -> list[Name]:
 
 
 def _origin(
-    tree: Tree, value: Node, known: Mapping[bytes, tuple[bytes, Polynomial]]
+    tree: Tree, value: Node, known: Mapping[bytes, tuple[bytes, Polynomial]], depth: int = 0
 ) -> tuple[bytes, Polynomial] | None:
+    if depth > _MAX_DEPTH:
+        return None
     if value.type == "identifier":
         return known.get(tree.text(value), (tree.text(value), {}))
     if value.type == "binary_expression":
@@ -270,7 +273,7 @@ def _origin(
         operator = value.child_by_field_name("operator")
         if left is None or right is None or operator is None or tree.text(operator) != b"+":
             return None
-        base = _origin(tree, left, known) if left.type in {"identifier", "binary_expression"} else None
+        base = _origin(tree, left, known, depth + 1) if left.type in {"identifier", "binary_expression"} else None
         offset = polynomial(tree, right, definitions(tree))
         return (base[0], added(base[1], offset)) if base is not None and offset is not None else None
     if value.type == "pointer_expression" and tree.text(value).startswith(b"&"):

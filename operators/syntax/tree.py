@@ -122,8 +122,11 @@ def parse(source: str, grammar: str) -> Tree:
     Args:
         source: The text of a kernel.
         grammar: ``"cpp"``, ``"cuda"`` or ``"python"``.
+
+    Raises:
+        UnicodeEncodeError: It holds half of a surrogate pair, and can be written to no file.
     """
-    encoded = source.encode("utf-8", "surrogatepass")
+    encoded = source.encode()
     parser = tree_sitter.Parser(_language(grammar))  # one a call: parsers are not for sharing between threads
     return Tree(encoded, grammar, parser.parse(encoded).root_node)
 

@@ -170,12 +170,7 @@ def _function_of(node: Node) -> Node | None:
 def _name_of(tree: Tree, node: Node) -> bytes | None:
     """Returns the name that a value is given to, by an assignment or as an argument."""
     parent = node.parent
-    if parent is None or parent.type not in {
-        "keyword_argument",
-        "assignment",
-        "default_parameter",
-        "typed_default_parameter",
-    }:
+    if parent is None or parent.type not in {"keyword_argument", "assignment"}:
         return None
     name = parent.child_by_field_name("name") or parent.child_by_field_name("left")
     return tree.text(name) if name is not None and name != node else None
