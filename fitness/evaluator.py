@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
@@ -48,14 +49,14 @@ class Evaluator:
         language: In what.
         **settings: The fields of `fitness.settings.Settings`.
 
+    Making one needs no compiler; using it does: every method raises `ToolchainError` where there is
+    none, and `SandboxError` where nothing can be confined.
+
     Attributes:
         settings: All settings.
-        sandbox: How candidates are confined here, and what is missing.
 
     Raises:
         ValueError: A setting is out of range, or a forbidden flag is unknown.
-        ToolchainError: There is no compiler.
-        SandboxError: Nothing can be confined here.
     """
 
     def __init__(self, task: Task, target: Target, language: Language, **settings: Any) -> None:
@@ -65,15 +66,11 @@ class Evaluator:
         self._start()
 
     def _start(self) -> None:
-        compiler = find_compiler(getattr(self.language, "compiler", None))
-        self.sandbox: Sandbox = find_sandbox(compiler, self.settings.sandbox)
-        if self.sandbox.missing:
-            _LOG.warning("candidates are confined weakly here, without %s", ", ".join(self.sandbox.missing))
-        bench = getattr(self.target, "bench", Bench)
-        self._bench: Bench = bench(self.sandbox, self.task, self.target, self.settings)
-        self._builder = Builder(self.language, self.target, self.sandbox, self.settings.build_timeout_s)
         self._rng = secret_generator()
         self._lock = threading.Lock()
+        self._making = threading.RLock()
+        self._made_bench: Bench | None = None
+        self._made_builder: Builder | None = None
         self._material_drawn: Material | None = None
         self._seed_drawn: tuple[Artifact, float] | None = None
         self._floor = 0.0
@@ -85,6 +82,32 @@ class Evaluator:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._start()
+
+    # What needs a compiler is made when it is first needed: a replay only wants the key.
+
+    @cached_property
+    def sandbox(self) -> Sandbox:
+        """How candidates are confined here, and what is missing."""
+        sandbox = find_sandbox(find_compiler(getattr(self.language, "compiler", None)), self.settings.sandbox)
+        if sandbox.missing:
+            _LOG.warning("candidates are confined weakly here, without %s", ", ".join(sandbox.missing))
+        return sandbox
+
+    @property
+    def _bench(self) -> Bench:
+        with self._making:
+            if self._made_bench is None:
+                bench = getattr(self.target, "bench", Bench)
+                self._made_bench = bench(self.sandbox, self.task, self.target, self.settings)
+            return self._made_bench
+
+    @property
+    def _builder(self) -> Builder:
+        with self._making:
+            if self._made_builder is None:
+                limit_s = self.settings.build_timeout_s
+                self._made_builder = Builder(self.language, self.target, self.sandbox, limit_s)
+            return self._made_builder
 
     @property
     def key(self) -> str:
