@@ -7,6 +7,7 @@ by the same command.
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import re
@@ -14,6 +15,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -59,6 +61,17 @@ class Job:
         if (self.run_dir / FAILURE).exists():
             return "failed"
         return "unfinished" if self.run_dir.exists() else "pending"
+
+    def is_taken(self) -> bool:
+        """Returns whether another process is at work in the folder."""
+        try:
+            with (self.run_dir / "journal.jsonl").open("r+b") as file:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False
+        return False
 
     def progress(self, budget: Mapping[str, float]) -> float:
         """Returns how much of its budget a run has spent, between 0 and 1."""
@@ -180,19 +193,29 @@ def run_batches(
     Raises:
         OSError: A folder cannot be written.
     """
-    waiting, free = list(reversed(batches)), list(places)
+    waiting, free = deque(batches), list(places)
     running: list[Running] = []
     try:
         while waiting or running:
-            while waiting and free:
-                running.append(_start(waiting.pop(), free.pop(), command))
+            for _ in range(len(waiting)):
+                if not free:
+                    break
+                batch = waiting.popleft()
+                if all(job.state == "finished" for job in batch.jobs):
+                    continue
+                # What a killed sweep left running is waited for: it will finish its job.
+                if any(job.is_taken() for job in batch.jobs):
+                    waiting.append(batch)
+                else:
+                    running.append(_start(batch, free.pop(), command))
+            watch([each.batch for each in running])
             time.sleep(POLL_S)
             for each in [each for each in running if each.process.poll() is not None]:
                 running.remove(each)
                 free.append(each.place)
                 each.output.close()
                 _record_failures(each)
-            watch([each.batch for each in running])
+        watch([])
     finally:
         _stop(running)
 

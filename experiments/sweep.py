@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import secrets
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -103,3 +104,9 @@ def _job_cells(job: Path) -> tuple[str, ...]:
 def _json(path: Path) -> dict[str, Any]:
     """Returns a JSON object; empty where there is no file."""
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+
+
+if __name__ == "__main__":
+    from .sweep_command import main
+
+    sys.exit(main())

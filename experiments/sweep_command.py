@@ -10,7 +10,7 @@ import json
 import sys
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -175,59 +175,58 @@ class Watch:
     jobs: Sequence[Job]
     experiment: Experiment
     bar: Progress = field(init=False)
-    _states: dict[str, str] = field(init=False)
+    _ended: Counter[str] = field(init=False)
+    _busy: dict[str, Job] = field(default_factory=dict)
+    _told: set[str] = field(default_factory=set)
     _started_s: float = field(init=False)
     _credit: float = field(init=False)
 
     def __post_init__(self) -> None:
-        self._states = {job.name: job.state for job in self.jobs}
+        self._ended = Counter(finished=sum(job.state == "finished" for job in self.jobs))
         self._started_s = time.monotonic()
-        self._credit = self._done(self.jobs)
+        # What an earlier attempt has done of a run comes back in no time and tells nothing about speed.
+        self._credit = self._ended.total() + self._partial([job for job in self.jobs if job.state == "unfinished"])
         columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[told]}"))
         self.bar = Progress(*columns, console=self.console, disable=not self.console.is_terminal, transient=True)
         self.bar.add_task(self.experiment.name, total=len(self.jobs), told="")
 
     def __call__(self, running: Sequence[Batch]) -> None:
         """Takes note of what is at work, and of what has ended since."""
-        busy = {job.name for batch in running for job in batch.jobs}
-        for job in self.jobs:
-            if self._states[job.name] in ("pending", "unfinished") or job.name in busy:
-                state = job.state
-                if state != self._states[job.name] and state in ("finished", "failed"):
-                    self._states[job.name] = state
-                    self.console.print(self.line(job, state), markup=False, highlight=False, soft_wrap=True)
-                elif state not in ("finished", "failed"):
-                    self._states[job.name] = state
-        done = self._done([job for batch in running for job in batch.jobs])
-        self.bar.update(self.bar.task_ids[0], completed=done, told=self.told(done))
+        busy = {job.name: job for batch in running for job in batch.jobs}
+        for job in (self._busy | busy).values():
+            state = job.state
+            if job.name not in self._told and (state == "finished" or (state == "failed" and job.name not in busy)):
+                self._told.add(job.name)
+                self._ended[state] += 1
+                self.console.print(self.line(job, state), markup=False, highlight=False, soft_wrap=True)
+        self._busy = {name: job for name, job in busy.items() if name not in self._told}
+        self.bar.update(self.bar.task_ids[0], completed=self._done(), told=self.told())
 
-    def told(self, done: float) -> str:
+    def line(self, job: Job, state: str) -> str:
+        """Returns the line that says how a job ended."""
+        why = f": {faults.one_line(error_of(job))}" if state == "failed" else ""
+        return f"{job.name} {state}{why} ({self.told()})"
+
+    def told(self) -> str:
         """Returns counts and the time left."""
-        counts = Counter(self._states.values())
-        failed = f", {counts['failed']} failed" if counts["failed"] else ""
-        return f"{counts['finished']}/{len(self.jobs)} finished{failed}{self.time_left(done)}"
+        failed = f", {self._ended['failed']} failed" if self._ended["failed"] else ""
+        return f"{self._ended['finished']}/{len(self.jobs)} finished{failed}{self.time_left()}"
 
-    def time_left(self, done: float) -> str:
+    def time_left(self) -> str:
         """Returns an estimate in words; nothing before there is ground for one."""
-        gained = done - self._credit
-        left = len(self.jobs) - done
+        done = self._done()
+        gained, left = done - self._credit, len(self.jobs) - done
         if gained < RATE_AFTER or left <= 0:
             return ""
         return f", about {duration_text((time.monotonic() - self._started_s) / gained * left)} left"
 
-    def line(self, job: Job, state: str) -> str:
-        """Returns the line that says how a job ended."""
-        done = self._done(())
-        why = f": {faults.one_line(error_of(job))}" if state == "failed" else ""
-        return f"{job.name} {state}{why} ({self.told(done)})"
-
-    def _done(self, running: Sequence[Job]) -> float:
+    def _done(self) -> float:
         """Returns how many jobs are done, those at work by how much of their budget is spent."""
-        ended = sum(state in ("finished", "failed") for state in self._states.values())
-        budget = self.experiment.budget
-        return ended + sum(
-            job.progress(budget) for job in running if self._states[job.name] not in ("finished", "failed")
-        )
+        return self._ended.total() + self._partial(self._busy.values())
+
+    def _partial(self, jobs: Iterable[Job]) -> float:
+        """Returns the parts of jobs that are done, added up."""
+        return sum(job.progress(self.experiment.budget) for job in jobs)
 
 
 def error_of(job: Job) -> str:

@@ -81,7 +81,8 @@ def write_run(run_dir: Path, search: Invented, seed: int, choices: Mapping[str, 
         lines.append(_answer("verification", f"{best['kernel']}/e", at_s, _evaluation("ok", verified, 1.0)))
         (run_dir / "result.json").write_text(json.dumps({"ended": "evaluations", "elapsed_s": at_s}), "utf-8")
     (run_dir / "journal.jsonl").write_text("\n".join(lines) + "\n", "utf-8")
-    (run_dir / "generations.jsonl").write_text("".join(json.dumps(each) + "\n" for each in generations), "utf-8")
+    text = "".join(json.dumps(each, separators=(",", ":")) + "\n" for each in generations)
+    (run_dir / "generations.jsonl").write_text(text, "utf-8")
     (run_dir / "environment.json").write_text(json.dumps({"choices": dict(choices)}), "utf-8")
 
 

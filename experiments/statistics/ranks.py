@@ -6,7 +6,7 @@ Every function takes one array a task, because seeds are comparable within a tas
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import comb, prod
+from math import comb, exp, log
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -120,8 +120,9 @@ def smallest_p(sizes: Sequence[tuple[int, int]], *, paired: bool) -> float:
         paired: Whether runs are compared seed by seed.
     """
     if paired:
-        return min(1.0, 2.0 / 2.0 ** sum(min(pair) for pair in sizes))
-    return min(1.0, 2.0 / prod(comb(n + m, n) for n, m in sizes))
+        return min(1.0, 2.0 ** (1 - sum(min(pair) for pair in sizes)))
+    # By logarithms: the number of relabellings of a large design is no float.
+    return min(1.0, exp(log(2.0) - sum(log(comb(n + m, n)) for n, m in sizes)))
 
 
 def _normal_p(ranks: Sequence[Floats], sizes: Sequence[int]) -> float:
