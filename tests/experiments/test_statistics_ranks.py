@@ -159,7 +159,12 @@ def test_smallest_p_is_that_of_complete_separation(n: int, p: float) -> None:
 
 
 def test_smallest_p_of_several_tasks_multiplies_their_relabellings() -> None:
-    assert 2 / comb(6, 3) ** 2 == smallest_p([(3, 3), (3, 3)], paired=False)
+    assert pytest.approx(2 / comb(6, 3) ** 2) == smallest_p([(3, 3), (3, 3)], paired=False)
+
+
+@pytest.mark.parametrize("paired", [False, True])
+def test_smallest_p_of_a_large_design_is_nothing(paired: bool) -> None:
+    assert 0.0 == smallest_p([(30, 30)] * 100, paired=paired)
 
 
 def test_smallest_paired_p_is_that_of_equal_signs() -> None:

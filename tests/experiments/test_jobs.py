@@ -1,0 +1,306 @@
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from experiments.benchmarks.synthetic import Invented, write_run
+from experiments.experiment import Experiment, from_plain
+from experiments.faults import ConfigError
+from experiments.jobs import Batch, Job, jobs_of, multirun_batches, plain_batches, quoted, run_batches
+from experiments.sweep_command import Watch, check_jobs, main, read_order, summary
+
+WORKER = textwrap.dedent(
+    """
+    import fcntl, json, os, pathlib, re, sys, time
+    run_dir = pathlib.Path(re.search(r"hydra.run.dir='(.*)'", " ".join(sys.argv[1:]))[1])
+    arm = next(arg for arg in sys.argv if arg.startswith("operators=")).split("=")[1]
+    run_dir.mkdir(parents=True, exist_ok=True)
+    with (run_dir / "starts").open("a") as file:
+        file.write(os.environ.get("CUDA_VISIBLE_DEVICES", "-") + "\\n")
+    if arm == "broken":
+        sys.exit("error: no compiler here")
+    if arm == "killed":
+        os.kill(os.getpid(), 9)
+    if arm == "slow":
+        time.sleep(60)
+    if arm == "late":
+        journal = (run_dir / "journal.jsonl").open("wb")
+        fcntl.flock(journal, fcntl.LOCK_EX)
+        (run_dir / "locked").touch()
+        time.sleep(3)
+    (run_dir / "result.json").write_text(json.dumps({"ended": "evaluations", "elapsed_s": 1.0}))
+    """
+)
+"""Stands in for a run: ends well, with an error, by a signal, or later, as its operators say."""
+
+
+def experiment(*arms: str, seeds: int = 2, **more: object) -> Experiment:
+    plain = {"arms": {arm: [f"operators={arm}"] for arm in arms}, "tasks": ["softmax"], "seeds": seeds, **more}
+    return from_plain(plain, "demo")
+
+
+def worker(tmp_path: Path) -> list[str]:
+    path = tmp_path / "worker.py"
+    path.write_text(WORKER)
+    return [sys.executable, str(path)]
+
+
+def run(tmp_path: Path, wanted: Experiment, places: int = 2) -> list[Job]:
+    """Works through what is left of an experiment."""
+    jobs = jobs_of(wanted, tmp_path / "sweep")
+    left = [job for job in jobs if job.state != "finished"]
+    run_batches(plain_batches(left), [{} for _ in range(places)], lambda running: None, worker(tmp_path))
+    return jobs
+
+
+def states(jobs: list[Job]) -> dict[str, str]:
+    return {job.name: job.state for job in jobs}
+
+
+def starts(job: Job) -> list[str]:
+    return (job.run_dir / "starts").read_text().split()
+
+
+def test_jobs_are_named_by_what_they_are(tmp_path: Path) -> None:
+    jobs = jobs_of(experiment("a", "b"), tmp_path)
+
+    assert [tmp_path / arm / "softmax" / f"seed_{seed}" for seed in (0, 1) for arm in ("a", "b")] == [
+        job.run_dir for job in jobs
+    ]
+
+
+def test_overrides_end_with_those_of_the_arm_and_the_seed(tmp_path: Path) -> None:
+    job = jobs_of(experiment("a", overrides=["mu=4"], budget={"evaluations": 16}), tmp_path)[0]
+
+    assert (
+        "mu=4",
+        "budget.evaluations=16",
+        "generations=null",
+        "task=softmax",
+        "operators=a",
+        "seed=0",
+    ) == job.overrides
+
+
+def test_a_declared_number_of_generations_stays(tmp_path: Path) -> None:
+    job = jobs_of(experiment("a", overrides=["generations=3"], budget={"evaluations": 16}), tmp_path)[0]
+
+    assert "generations=null" not in job.overrides
+
+
+def test_every_job_is_run(tmp_path: Path) -> None:
+    assert {"finished"} == set(states(run(tmp_path, experiment("a", "b"))).values())
+
+
+@pytest.mark.parametrize(("arm", "error"), [("broken", "no compiler here"), ("killed", "ended by signal 9")])
+def test_a_failed_job_says_why_and_takes_no_other_along(tmp_path: Path, arm: str, error: str) -> None:
+    jobs = run(tmp_path, experiment(arm, "a", seeds=1))
+
+    assert {f"{arm}/softmax/seed_0": "failed", "a/softmax/seed_0": "finished"} == states(jobs)
+    assert error == json.loads((jobs[0].run_dir / "failed.json").read_text())["error"]
+
+
+def test_the_same_again_runs_only_what_is_not_finished(tmp_path: Path) -> None:
+    run(tmp_path, experiment("broken", "a", seeds=1))
+    broken, done = run(tmp_path, experiment("broken", "a", seeds=1))
+
+    assert (2, 1) == (len(starts(broken)), len(starts(done)))
+
+
+def test_seeds_added_later_keep_what_exists(tmp_path: Path) -> None:
+    run(tmp_path, experiment("a", seeds=1))
+    jobs = run(tmp_path, experiment("a", seeds=3))
+
+    assert [1, 1, 1] == [len(starts(job)) for job in jobs]
+
+
+def test_a_job_that_is_mended_is_no_longer_failed(tmp_path: Path) -> None:
+    (job,) = run(tmp_path, experiment("broken", seeds=1))
+    mended = Job(job.placed, job.run_dir, ("operators=a",))
+    run_batches(plain_batches([mended]), [{}], lambda running: None, worker(tmp_path))
+
+    assert ("finished", False) == (mended.state, (job.run_dir / "failed.json").exists())
+
+
+def test_no_two_jobs_share_a_device(tmp_path: Path) -> None:
+    jobs = jobs_of(experiment("a", "b", seeds=3), tmp_path / "sweep")
+    at_once = []
+    places = [{"CUDA_VISIBLE_DEVICES": str(device)} for device in (4, 7)]
+    run_batches(plain_batches(jobs), places, lambda running: at_once.append(len(running)), worker(tmp_path))
+
+    assert ({"4", "7"}, True) == ({start for job in jobs for start in starts(job)}, max(at_once) <= 2)
+
+
+def test_an_interrupted_sweep_ends_its_processes(tmp_path: Path) -> None:
+    jobs = jobs_of(experiment("slow", seeds=2), tmp_path / "sweep")
+
+    def interrupt(running: object) -> None:
+        if all((job.run_dir / "starts").exists() for job in jobs):
+            raise KeyboardInterrupt
+
+    begin_s = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        run_batches(plain_batches(jobs), [{}, {}], interrupt, worker(tmp_path))
+
+    assert ({"unfinished"}, True) == (set(states(jobs).values()), time.monotonic() - begin_s < 55)
+
+
+def test_a_multirun_sweeps_over_the_seeds_that_are_left(tmp_path: Path) -> None:
+    jobs = jobs_of(experiment("a", "b", seeds=3), tmp_path)
+    left = [job for job in jobs if job.name != "a/softmax/seed_1"]
+    batches = multirun_batches(left, tmp_path, ["hydra/launcher=joblib"])
+
+    assert ["seed=0,2", "seed=0,1,2"] == [
+        next(arg for arg in batch.argv if arg.startswith("seed=")) for batch in batches
+    ]
+    assert all("-m" == batch.argv[0] and "hydra/launcher=joblib" in batch.argv for batch in batches)
+
+
+@pytest.mark.parametrize("name", ["plain", "a b", "it's", "a,b=c", "ü{x}"])
+def test_paths_of_all_kinds_survive_as_overrides(name: str) -> None:
+    from hydra.core.override_parser.overrides_parser import OverridesParser
+
+    parsed = OverridesParser.create().parse_override(f"hydra.run.dir={quoted(Path('/tmp') / name)}")
+
+    assert f"/tmp/{name}" == str(parsed.value())
+
+
+def test_progress_is_read_from_the_last_generation(tmp_path: Path) -> None:
+    job = jobs_of(experiment("a", seeds=1), tmp_path)[0]
+    write_run(job.run_dir, Invented(evaluations=40), 0, {}, finished=False)
+
+    assert 0.5 == job.progress({"evaluations": 80})
+
+
+def test_a_job_that_has_not_begun_has_no_progress(tmp_path: Path) -> None:
+    assert 0.0 == jobs_of(experiment("a"), tmp_path)[0].progress({"evaluations": 80})
+
+
+def watched(tmp_path: Path) -> tuple[Watch, list[Job]]:
+    wanted = experiment("a", seeds=4, budget={"evaluations": 40})
+    jobs = jobs_of(wanted, tmp_path)
+    return Watch(Console(quiet=True), jobs, wanted), jobs
+
+
+def batch(*jobs: Job) -> list[Batch]:
+    return plain_batches(jobs)
+
+
+def test_time_left_is_not_guessed_before_anything_is_done(tmp_path: Path) -> None:
+    watch, jobs = watched(tmp_path)
+    watch(batch(jobs[0]))
+
+    assert "0/4 finished" == watch.told()
+
+
+def test_time_left_counts_jobs_and_parts_of_jobs(tmp_path: Path) -> None:
+    watch, jobs = watched(tmp_path)
+    watch(batch(*jobs[:2]))
+    write_run(jobs[0].run_dir, Invented(evaluations=40), 0, {})
+    write_run(jobs[1].run_dir, Invented(evaluations=20), 0, {}, finished=False)
+    watch(batch(jobs[1]))
+    watch._started_s = time.monotonic() - 300.0
+
+    assert ("1/4 finished", "8 min") == (watch.told().split(",")[0], watch.time_left().split("about ")[1][:5])
+
+
+def test_what_was_done_before_tells_nothing_about_speed(tmp_path: Path) -> None:
+    write_run(tmp_path / "a" / "softmax" / "seed_0", Invented(evaluations=40), 0, {})
+    watch, _ = watched(tmp_path)
+
+    assert "1/4 finished" == watch.told()
+
+
+def test_the_summary_counts_states_and_tells_errors(tmp_path: Path) -> None:
+    jobs = run(tmp_path, experiment("broken", "a", seeds=1))
+    console = Console(record=True, width=120, file=io.StringIO())
+    complete = summary(jobs, console)
+    text = console.export_text()
+
+    assert (False, True) == (complete, "failed: broken/softmax/seed_0: no compiler here" in text)
+
+
+def order_file(tmp_path: Path) -> Path:
+    path = tmp_path / "demo.yaml"
+    path.write_text("arms: {a: [operators=syntactic], b: [operators=parameter]}\ntasks: [softmax]\nseeds: 2\n")
+    return path
+
+
+def test_the_command_line_changes_seeds_budget_and_overrides(tmp_path: Path) -> None:
+    order = read_order([f"experiment={order_file(tmp_path)}", "seeds=3", "budget.evaluations=8", "mu=2", "jobs=2"])
+
+    assert ((0, 1, 2), {"evaluations": 8}, ("mu=2",), 2, Path("runs/demo")) == (
+        order.experiment.seeds,
+        order.experiment.budget,
+        order.experiment.overrides,
+        len(order.places),
+        order.sweep_dir,
+    )
+
+
+def test_overrides_of_hydra_choose_its_multirun(tmp_path: Path) -> None:
+    order = read_order([f"experiment={order_file(tmp_path)}", "hydra/launcher=joblib", "hydra.launcher.n_jobs=2"])
+
+    assert ["hydra/launcher=joblib", "hydra.launcher.n_jobs=2"] == order.launcher
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "experiment: missing"),
+        (["experiment=nowhere"], "no such file or shipped experiment"),
+        (["nonsense"], "write key=value"),
+        (["jobs=0"], "whole number of at least 1"),
+        (["jobs=2", "devices=0"], "leave one of the two out"),
+        (["devices=0,0"], "different devices"),
+        (["budget.seconds=soon"], "a number above 0"),
+        (["seeds=x"], "give how many"),
+    ],
+)
+def test_mistakes_on_the_command_line_are_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    given = [f"experiment={order_file(tmp_path)}"] if arguments and not arguments[0].startswith("experiment") else []
+    status = main([*given, *arguments])
+    said = capsys.readouterr().err.splitlines()
+
+    assert (2, 1, True) == (status, len(said), message in said[0])
+
+
+def test_a_mistake_in_an_arm_is_found_before_any_job_starts(tmp_path: Path) -> None:
+    wanted = from_plain({"arms": {"a": ["operators=syntctic"]}, "tasks": ["softmax"], "seeds": 1}, "demo")
+
+    with pytest.raises(ConfigError, match=r"arm a and task softmax: operators=syntctic.*did you mean syntactic"):
+        check_jobs(jobs_of(wanted, tmp_path))
+
+
+def test_a_sweep_that_is_killed_goes_on_where_it_stopped(tmp_path: Path) -> None:
+    """Kills a sweep as a power cut would, and starts it again while one of its runs is still at work."""
+    plain = {"arms": {"a": ["operators=a"], "late": ["operators=late"]}, "tasks": ["t"], "seeds": 1}
+    script = tmp_path / "sweep.py"
+    script.write_text(
+        "import sys; from pathlib import Path\n"
+        "from experiments.experiment import from_plain\n"
+        "from experiments.jobs import jobs_of, plain_batches, run_batches\n"
+        f"jobs = jobs_of(from_plain({plain}, 'demo'), Path(sys.argv[1]))\n"
+        "run_batches(plain_batches(jobs), [{}], lambda running: None, sys.argv[2:])\n"
+    )
+    arguments = [sys.executable, str(script), str(tmp_path / "sweep"), *worker(tmp_path)]
+    root = str(Path(__file__).parents[2])
+    sweep = subprocess.Popen(arguments, env={**os.environ, "PYTHONPATH": root}, start_new_session=True)
+    while not (tmp_path / "sweep" / "late" / "t" / "seed_0" / "locked").exists():
+        time.sleep(0.05)
+        assert sweep.poll() is None
+    os.killpg(sweep.pid, signal.SIGKILL)
+    sweep.wait()
+    done, late = run(tmp_path, from_plain(plain, "demo"))
+
+    assert ({"finished"}, 1, 1) == ({done.state, late.state}, len(starts(done)), len(starts(late)))
