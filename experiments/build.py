@@ -84,12 +84,13 @@ def problem_facts(problem: Problem) -> dict[str, Any]:
     Raises:
         ToolchainError: The compiler is missing.
     """
-    sandbox = problem.evaluator.sandbox
-    missing = f", without {' and '.join(sandbox.missing)}" if sandbox.missing else ""
+    how = dict(problem.evaluator.describe())
+    missing = f", without {how['missing']}" if how.get("missing") else ""
     return {
         "target": dict(problem.target.describe()),
-        "compiler": problem.language.fingerprint(problem.target),
-        "isolation": sandbox.mechanism + missing,
+        "compiler": how.get("compiler", ""),
+        "isolation": how.get("sandbox", "") + missing,
+        "cache_regime": how.get("cache_regime", ""),
     }
 
 
