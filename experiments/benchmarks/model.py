@@ -20,13 +20,14 @@ from llm import Message, Request, ServerClient
 from operators.contract import contract
 from operators.reading import read_answer
 
-STUB = """
+STUB = r"""
 import json, socketserver
-text = "Here it is:\\\\n```cpp\\\\n" + "y[i] = x[i] * scale;  // a line of code\\\\n" * 60 + "```\\\\n"
+text = "Here it is:\n```cpp\n" + "y[i] = x[i] * scale;  // a line of code\n" * 60 + "```\n"
 body = {"model": "stub", "choices": [{"message": {"content": text}, "finish_reason": "stop"}],
         "usage": {"prompt_tokens": 900, "completion_tokens": 600}}
 data = json.dumps(body).encode()
-reply = b"HTTP/1.1 200 OK\\\\r\\\\nContent-Type: application/json\\\\r\\\\nContent-Length: %d\\\\r\\\\n\\\\r\\\\n" % len(data) + data
+head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+reply = f"{head}Content-Length: {len(data)}\r\n\r\n".encode() + data
 class Handler(socketserver.StreamRequestHandler):
     def handle(self):
         while True:
@@ -43,7 +44,7 @@ server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler)
 server.daemon_threads = True
 print(server.server_address[1], flush=True)
 server.serve_forever()
-""".replace("\\\\", "\\")
+"""
 
 PROMPT = "for (long j = 0; j < N; j++) total += x[i * N + j];\n" * 80
 """About as long as a prompt with one parent, its log and one inspiration."""
