@@ -15,13 +15,12 @@ from .arena import copy_outputs, place, plan_of, sources_of, table_bytes
 from .compare import judge, same_bits
 from .errors import TaskError
 from .evaluation import Status
-from .native import FINE, SEAL, TAMPERED, UNWRITTEN, driver
+from .native import FINE, SEAL, TAMPERED, UNWRITTEN, Draw, driver
 from .sandbox import Sandbox
 from .session import Failed, Session
 from .task import Task, Workload
 
 Arrays = dict[str, NDArray[Any]]
-_ONES = (ctypes.c_float * 12)(*[1.0] * 12)
 _CLEAN, _DIRTY = 0, (0xA5, 0x5B)
 
 
@@ -169,16 +168,16 @@ class _Rounds:
         for index, (case, copy, which) in enumerate(calls):
             plan = ctypes.byref(self.layout.plans[2 * case + copy])
             sources = sources_of(self.task, [self.cases[case].instances[which].inputs])
-            key = secrets.randbits(64)
-            native.kw_fill(side, plan, 0, sources, _ONES, key)
+            draw = Draw(key=secrets.randbits(64))
+            native.kw_fill(side, plan, 0, sources, draw)
             native.kw_call(side, plan, index, 0)
-            prepared.append((plan, sources, key))
+            prepared.append((plan, sources, draw))
         self.session.call(len(calls), dirty)
         outputs = {}
         for case, copy, which in calls:
             plan, workload = self.layout.plans[2 * case + copy], self.cases[case].workload
             outputs[case, copy, which] = copy_outputs(self.task, workload, plan, self.session.arena)
-        found = [native.kw_inspect(side, plan, 0, sources, _ONES, key) for plan, sources, key in prepared]
+        found = [native.kw_inspect(side, plan, 0, sources, draw) for plan, sources, draw in prepared]
         worst = min(found, key=_severity)
         if worst != FINE:
             failure = self.session.failure(worst)

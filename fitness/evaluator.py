@@ -35,7 +35,7 @@ from .task import Task
 _LOG = logging.getLogger("kernelwright.fitness")
 _NULL_TESTS = 3
 _LEAST_FLOOR = 0.005
-_TOO_BUSY = 0.25
+_TOO_BUSY = 1.0
 _MUCH_LESS_ACCURATE = 32.0
 Result = TypeVar("Result")
 
@@ -216,7 +216,7 @@ class Evaluator:
             draft.flags.add("reduced_precision")
         if contest.flushes_to_zero:
             draft.flags.add("float_state")
-        if any(np.median(each.cpu_s[0] / each.wall_s[0]) > 1.05 for each in contest.series):
+        if any(np.median(each.cpu_s[0] / each.wall_s[0]) > 1.25 for each in contest.series):
             draft.flags.add("threads")
         policy.refuse(draft.flags, self.settings.forbid)
         return contest

@@ -22,6 +22,7 @@ LOAD, CALL, SEAL = 1, 2, 3
 HELLO, READY, LOADED, DONE, NO_LOAD, NO_MEMORY, THROWN, ENDED = range(1, 9)
 FINE, GONE, TIMED_OUT, FORGED, TAMPERED, UNWRITTEN, TOLD = 0, -1, -2, -3, -4, -5, -6
 RAW, FLOAT32, FLOAT64 = 0, 1, 2
+WHOLE, PICKED, MEAN = 0, 1, 2
 
 _U32, _U64, _I32, _I64, _P = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_int32, ctypes.c_int64, ctypes.c_void_p
 
@@ -29,7 +30,7 @@ _U32, _U64, _I32, _I64, _P = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_int32, c
 class Buffer(ctypes.Structure):
     """Mirror of ``Buffer`` in driver.hpp."""
 
-    _fields_ = [("offset", _U64), ("bytes", _U64), ("is_output", _U32), ("element", _U32)]
+    _fields_ = [("offset", _U64), ("bytes", _U64), ("is_output", _U32), ("element", _U32), ("blend", _U32), ("reserved", _U32)]
 
 
 class Plan(ctypes.Structure):
@@ -73,19 +74,16 @@ class Sample(ctypes.Structure):
     _fields_ = [("wall_ns", _I64), ("cpu_ns", _I64), ("delay_ns", _I64)]
 
 
+class Draw(ctypes.Structure):
+    """Mirror of ``Draw`` in driver.hpp."""
+
+    _fields_ = [("entries", _U32 * 2), ("key", _U64)]
+
+
 class Judged(ctypes.Structure):
     """Mirror of ``Judged`` in driver.hpp."""
 
-    _fields_ = [
-        ("pair", _U32),
-        ("trip", _U32),
-        ("set", _U32),
-        ("entry", _U32),
-        ("scale", ctypes.c_float * MAX_BUFFERS),
-        ("outputs", _P),
-        ("taken", _U32),
-        ("reserved", _U32),
-    ]
+    _fields_ = [("pair", _U32), ("trip", _U32), ("set", _U32), ("taken", _U32), ("draw", Draw), ("outputs", _P)]
 
 
 class Timing(ctypes.Structure):
@@ -118,9 +116,10 @@ _SIGNATURES = {
     "kw_greet": (_I32, [_I32, _I64, ctypes.POINTER(Side)]),
     "kw_limit": (None, [ctypes.POINTER(Side), _I64]),
     "kw_exchange": (_I32, [ctypes.POINTER(Side), _U32, _U64, _U64, ctypes.POINTER(Sample)]),
-    "kw_fill": (None, [ctypes.POINTER(Side), ctypes.POINTER(Plan), _U32, _P, _P, _U64]),
+    "kw_fill": (None, [ctypes.POINTER(Side), ctypes.POINTER(Plan), _U32, _P, ctypes.POINTER(Draw)]),
+    "kw_inputs": (None, [ctypes.POINTER(Plan), _P, ctypes.POINTER(Draw), _P]),
     "kw_call": (None, [ctypes.POINTER(Side), ctypes.POINTER(Plan), _U32, _U32]),
-    "kw_inspect": (_I32, [ctypes.POINTER(Side), ctypes.POINTER(Plan), _U32, _P, _P, _U64]),
+    "kw_inspect": (_I32, [ctypes.POINTER(Side), ctypes.POINTER(Plan), _U32, _P, ctypes.POINTER(Draw)]),
     "kw_overhead": (ctypes.c_double, [ctypes.POINTER(Side), _U32]),
     "kw_watch": (None, [ctypes.POINTER(Side)]),
     "kw_forget": (None, [ctypes.POINTER(Side)]),

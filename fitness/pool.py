@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,8 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .arena import sources_of
+from .arena import plan_of, sources_of
 from .check import Instance, make_instance
+from .native import MEAN, PICKED, WHOLE, Draw, Plan
 from .task import Task, Workload
 
 _ENTRIES = 4
@@ -18,7 +20,7 @@ _ENTRIES = 4
 
 @dataclass
 class Pool:
-    """Secret inputs of one timed workload, drawn once a run; every call gets its own multiple of one of them."""
+    """Secret inputs of one timed workload, drawn once a run; every call gets a mixture of two that none has had before."""
 
     task: Task
     workload: Workload
@@ -33,9 +35,23 @@ class Pool:
         """Draws the entries."""
         return cls(task, workload, tuple(make_instance(task, workload, rng) for _ in range(_ENTRIES)))
 
-    def inputs(self, entry: int, scales: Sequence[float]) -> dict[str, NDArray[Any]]:
-        """Returns the very inputs that the driver wrote for a call."""
-        drawn = {}
-        for (name, array), scale in zip(self.entries[entry].inputs.items(), scales, strict=False):
-            drawn[name] = array * array.dtype.type(scale) if array.dtype.name in ("float32", "float64") else array
-        return drawn
+    def plan(self) -> Plan:
+        """Returns the layout of one set, with how its inputs are made."""
+        plan = plan_of(self.task, self.workload)
+        for index, name in enumerate(self.task.inputs):
+            plan.buffer[index].blend = _blend_of([entry.inputs[name] for entry in self.entries])
+        return plan
+
+    def inputs(self, driver: ctypes.CDLL, plan: Plan, draw: Draw) -> dict[str, NDArray[Any]]:
+        """Returns the very inputs that a call got."""
+        made = {name: np.empty_like(array) for name, array in self.entries[0].inputs.items()}
+        driver.kw_inputs(ctypes.byref(plan), self.sources, ctypes.byref(draw), sources_of(self.task, [made]))
+        return made
+
+
+def _blend_of(arrays: Sequence[NDArray[Any]]) -> int:
+    """How an input may be made of two draws of it: floats are mixed, what is sorted stays so, the rest is left whole."""
+    if arrays[0].dtype.name not in ("float32", "float64"):
+        return WHOLE
+    is_sorted = all(array.size > 2 and bool((array[..., :-1] <= array[..., 1:]).all()) for array in arrays)
+    return MEAN if is_sorted else PICKED

@@ -93,7 +93,12 @@ class Task(Protocol):
     def repeatable(self) -> bool: ...  # noqa: D102
 
     def make_inputs(self, workload: Workload, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
-        """Draws contiguous inputs of the declared types and shapes."""
+        """Draws contiguous inputs of the declared types and shapes.
+
+        Timed calls get mixtures of independent draws, so that no two have the same data: each element of a
+        floating-point input comes from one of two draws, an input that is sorted becomes a weighted mean
+        of two, and an input of integers is taken whole from one.
+        """
         ...
 
     def reference(self, inputs: Arrays) -> dict[str, NDArray[Any]]:

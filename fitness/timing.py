@@ -17,7 +17,7 @@ from .arena import copy_outputs, place, plan_of, sources_of, table_bytes
 from .check import expect
 from .compare import judge, same_bits
 from .evaluation import Status
-from .native import FINE, NOT_PINNED, Judged, Plan, Sample, Timing, driver
+from .native import FINE, NOT_PINNED, Draw, Judged, Plan, Sample, Timing, driver
 from .plausibility import check_idleness
 from .pool import Pool
 from .processor import last_level_cache_bytes
@@ -31,7 +31,6 @@ from .task import Task, Workload
 _TRIP_S = 200e-6
 _SETS_BYTES = 1 << 24
 _MOST_SETS = 512
-_ONES = (ctypes.c_float * 12)(*[1.0] * 12)
 
 
 def arena_bytes(task: Task, workloads: Sequence[Workload]) -> int:
@@ -90,7 +89,7 @@ class Stopwatch:
             Failed: One of the two, `failed_side`, did something that ends it.
             MachineError: The machine is too busy.
         """
-        plan, origin = plan_of(self._task, pool.workload), table_bytes(self._task, _MOST_SETS)
+        plan, origin = pool.plan(), table_bytes(self._task, _MOST_SETS)
         place([plan], origin)
         alone_s = [self._warm_up(index, plan, pool) for index in (0, 1)]
         plan.sets = _sets(plan, min(alone_s))
@@ -128,12 +127,12 @@ class Stopwatch:
         side, sources = ctypes.byref(session.side), sources_of(self._task, [entry.inputs])
         outputs = []
         for _ in range(2):
-            key = secrets.randbits(64)
-            self._driver.kw_fill(side, ctypes.byref(plan), 0, sources, _ONES, key)
+            draw = Draw(key=secrets.randbits(64))
+            self._driver.kw_fill(side, ctypes.byref(plan), 0, sources, draw)
             self._driver.kw_call(side, ctypes.byref(plan), 0, 0)
             sample = session.call(1)
             outputs.append(copy_outputs(self._task, pool.workload, plan, session.arena))
-            outcome = self._driver.kw_inspect(side, ctypes.byref(plan), 0, sources, _ONES, key)
+            outcome = self._driver.kw_inspect(side, ctypes.byref(plan), 0, sources, draw)
             if outcome != FINE:
                 raise session.failure(outcome)
         self._judge(pool, outputs[0], entry.expected, entry.tolerance, index)
@@ -200,7 +199,7 @@ class Stopwatch:
         self.failed_side, self._pinned = timing.failed_side, timing.pinned
         if outcome != FINE:
             raise self._sides[timing.failed_side].failure(outcome)
-        self._judge_taken(pool, judged, copies)
+        self._judge_taken(plan, pool, judged, copies)
         done = timing.pairs
         self._trips += done * trips[0] + timing.repeated
         self._busy_s += sum(each.wall_ns for each in samples[0][:done]) * 1e-9
@@ -221,11 +220,11 @@ class Stopwatch:
             slot.pair, slot.trip, slot.set, slot.outputs = pair, trip, index, copy.ctypes.data
         return judged, copies
 
-    def _judge_taken(self, pool: Pool, judged: Any, copies: list[NDArray[np.uint8]]) -> None:
+    def _judge_taken(self, plan: Plan, pool: Pool, judged: Any, copies: list[NDArray[np.uint8]]) -> None:
         for slot, copy in zip(judged, copies, strict=True):
             if not slot.taken:
                 continue
-            inputs = pool.inputs(slot.entry, list(slot.scale))
+            inputs = pool.inputs(self._driver, plan, slot.draw)
             expected, tolerance = expect(self._task, pool.workload, inputs)
             outputs, at = {}, 0
             for name, spec in self._task.outputs.items():

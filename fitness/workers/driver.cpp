@@ -69,39 +69,61 @@ uint64_t mix(uint64_t x) {
 
 constexpr uint64_t GUARD = 0x7fd5c3a97fd5c3a9ull;  // NaN as float and as double: what is read too far shows
 
+// The two sources of an input, and what chooses between them. The very same code writes inputs, looks whether they
+// are intact, and hands them to the judge.
+template <typename T, typename Visit>
+void for_elements(const Buffer& buffer, const void* first, const void* second, uint64_t key, Visit visit) {
+    const T* __restrict__ a = static_cast<const T*>(first);
+    const T* __restrict__ b = static_cast<const T*>(second);
+    const uint64_t count = buffer.bytes / sizeof(T);
+    if (buffer.blend == MEAN) {
+        const T part = static_cast<T>(mix(key) >> 40) * static_cast<T>(0x1p-24), rest = static_cast<T>(1) - part;
+        for (uint64_t i = 0; i < count; ++i) visit(i, a[i] * part + b[i] * rest);
+        return;
+    }
+    uint64_t i = 0;
+    for (; i + 32 <= count; i += 32) {
+        const uint32_t bits = static_cast<uint32_t>(mix(key + i) >> 32);
+        for (uint32_t j = 0; j < 32; ++j) visit(i + j, (bits >> j) & 1u ? a[i + j] : b[i + j]);
+    }
+    const uint32_t bits = static_cast<uint32_t>(mix(key + i) >> 32);
+    for (uint32_t j = 0; i + j < count; ++j) visit(i + j, (bits >> j) & 1u ? a[i + j] : b[i + j]);
+}
+
 template <typename T>
-void scaled(void* to, const void* from, uint64_t bytes, T scale) {
+void blend(const Buffer& buffer, const void* first, const void* second, uint64_t key, void* to) {
     T* __restrict__ y = static_cast<T*>(to);
-    const T* __restrict__ x = static_cast<const T*>(from);
-    for (uint64_t i = 0; i < bytes / sizeof(T); ++i) y[i] = x[i] * scale;
+    for_elements<T>(buffer, first, second, key, [y](uint64_t i, T value) { y[i] = value; });
 }
 
 template <typename T, typename Bits>
-bool still_scaled(const void* at, const void* from, uint64_t bytes, T scale) {
-    const Bits* y = static_cast<const Bits*>(at);
-    const T* x = static_cast<const T*>(from);
+bool still_blended(const Buffer& buffer, const void* first, const void* second, uint64_t key, const void* at) {
+    const T* y = static_cast<const T*>(at);
     Bits difference = 0;
-    for (uint64_t i = 0; i < bytes / sizeof(T); ++i) {
-        T value = x[i] * scale;
-        Bits bits;
-        memcpy(&bits, &value, sizeof bits);
-        difference |= bits ^ y[i];
-    }
+    for_elements<T>(buffer, first, second, key, [&](uint64_t i, T value) {
+        Bits wanted, found;
+        memcpy(&wanted, &value, sizeof wanted);
+        memcpy(&found, y + i, sizeof found);
+        difference |= wanted ^ found;
+    });
     return difference == 0;
 }
 
-void write_input(uint8_t* at, const Buffer& buffer, const void* source, float scale) {
-    if (buffer.element == FLOAT32 && scale != 1.0f) scaled<float>(at, source, buffer.bytes, scale);
-    else if (buffer.element == FLOAT64 && scale != 1.0f) scaled<double>(at, source, buffer.bytes, scale);
-    else if (buffer.bytes) memcpy(at, source, buffer.bytes);
+void write_input(uint8_t* at, const Buffer& buffer, const void* first, const void* second, uint64_t key) {
+    if (first == second || buffer.blend == WHOLE || buffer.element == RAW) {
+        if (buffer.bytes) memcpy(at, first, buffer.bytes);
+    } else if (buffer.element == FLOAT32) {
+        blend<float>(buffer, first, second, key, at);
+    } else {
+        blend<double>(buffer, first, second, key, at);
+    }
 }
 
-bool is_input_intact(const uint8_t* at, const Buffer& buffer, const void* source, float scale) {
-    if (buffer.element == FLOAT32 && scale != 1.0f)
-        return still_scaled<float, uint32_t>(at, source, buffer.bytes, scale);
-    if (buffer.element == FLOAT64 && scale != 1.0f)
-        return still_scaled<double, uint64_t>(at, source, buffer.bytes, scale);
-    return buffer.bytes == 0 || memcmp(at, source, buffer.bytes) == 0;
+bool is_input_intact(const uint8_t* at, const Buffer& buffer, const void* first, const void* second, uint64_t key) {
+    if (first == second || buffer.blend == WHOLE || buffer.element == RAW)
+        return buffer.bytes == 0 || memcmp(at, first, buffer.bytes) == 0;
+    if (buffer.element == FLOAT32) return still_blended<float, uint32_t>(buffer, first, second, key, at);
+    return still_blended<double, uint64_t>(buffer, first, second, key, at);
 }
 
 // A NaN of this call's own, or a pattern for types without NaN.
@@ -126,6 +148,12 @@ bool holds(const uint8_t* at, uint64_t bytes, uint64_t pattern) {
         difference |= word ^ pattern;
     }
     return difference == 0 && memcmp(at + i, &pattern, bytes - i) == 0;
+}
+
+uint32_t inputs_of(const Plan& plan) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < plan.buffers; ++i) count += plan.buffer[i].is_output ? 0 : 1;
+    return count;
 }
 
 uint8_t* start_of(const Plan& plan, uint8_t* arena, uint32_t set, int kind) {
@@ -163,33 +191,37 @@ bool has_poison(const uint8_t* at, const Buffer& buffer, uint64_t key, uint64_t 
     return false;
 }
 
-Outcome inspect_set(const Plan& plan, uint8_t* arena, uint32_t set, const void* const* sources, const float* scales,
-                    uint64_t key, bool with_inputs) {
+// `sources` are the pool's inputs, entry by entry; `d` says which of them this call got.
+Outcome inspect_set(const Plan& plan, uint8_t* arena, uint32_t set, const void* const* sources, const Draw& d,
+                    bool with_inputs) {
     bool intact = true;
     for_guards(plan, arena, set, [&](uint8_t* at, uint64_t bytes) { intact = intact && holds(at, bytes, GUARD); });
     if (!intact) return TAMPERED;
+    const void* const* first = sources + d.entries[0] * inputs_of(plan);
+    const void* const* second = sources + d.entries[1] * inputs_of(plan);
     for (uint32_t i = 0, input = 0; i < plan.buffers; ++i) {
         const Buffer& buffer = plan.buffer[i];
         if (buffer.is_output) continue;
         const uint8_t* at = place_of(plan, arena, set, buffer);
-        if (with_inputs && !is_input_intact(at, buffer, sources[input], scales[input])) return TAMPERED;
+        if (with_inputs && !is_input_intact(at, buffer, first[input], second[input], d.key + 1 + input)) return TAMPERED;
         ++input;
     }
     for (uint32_t i = 0; i < plan.buffers; ++i)
         if (plan.buffer[i].is_output &&
-            has_poison(place_of(plan, arena, set, plan.buffer[i]), plan.buffer[i], key + i, mix(key)))
+            has_poison(place_of(plan, arena, set, plan.buffer[i]), plan.buffer[i], d.key + i, mix(d.key)))
             return UNWRITTEN;
     return FINE;
 }
 
-void fill_set(const Plan& plan, uint8_t* arena, uint32_t set, const void* const* sources, const float* scales,
-              uint64_t key) {
+void fill_set(const Plan& plan, uint8_t* arena, uint32_t set, const void* const* sources, const Draw& d) {
+    const void* const* first = sources + d.entries[0] * inputs_of(plan);
+    const void* const* second = sources + d.entries[1] * inputs_of(plan);
     for_guards(plan, arena, set, [](uint8_t* at, uint64_t bytes) { spread(at, bytes, GUARD); });
     for (uint32_t i = 0, input = 0; i < plan.buffers; ++i) {
         const Buffer& buffer = plan.buffer[i];
         uint8_t* at = place_of(plan, arena, set, buffer);
-        if (buffer.is_output) spread(at, buffer.bytes, poison_for(buffer.element, key + i));
-        else write_input(at, buffer, sources[input], scales[input]), ++input;
+        if (buffer.is_output) spread(at, buffer.bytes, poison_for(buffer.element, d.key + i));
+        else write_input(at, buffer, first[input], second[input], d.key + 1 + input), ++input;
     }
 }
 
@@ -248,27 +280,14 @@ void pin_all(int32_t process, int cpu) {
 
 // ---- timing -------------------------------------------------------------------------------------------
 
-struct Draw {
-    uint32_t entry;
-    uint64_t key;
-    float scale[MAX_BUFFERS];
-};
-
-// Inputs of a call: the same for both sides of a pair, never the same twice. Scaling by a secret factor just below
-// one keeps order, signs, zeros and ranges, and changes every float, so that no stored answer fits.
+// The same for both sides of a pair, never the same twice: no stored answer fits, whatever it is stored by.
 Draw draw(const Timing& timing, uint64_t seed, uint32_t trip, uint32_t set) {
     Draw d;
     d.key = mix(mix(seed + trip) + set);
-    d.entry = static_cast<uint32_t>(mix(d.key) % timing.entries);
-    for (int i = 0; i < MAX_BUFFERS; ++i)
-        d.scale[i] = 1.0f - static_cast<float>((mix(d.key + 7 + static_cast<uint64_t>(i)) >> 40) + 1) * 0x1p-33f;
+    const uint64_t random = mix(d.key);
+    d.entries[0] = static_cast<uint32_t>(random % timing.entries);
+    d.entries[1] = static_cast<uint32_t>((d.entries[0] + 1 + (random >> 32) % (timing.entries - 1)) % timing.entries);
     return d;
-}
-
-uint32_t inputs_of(const Plan& plan) {
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < plan.buffers; ++i) count += plan.buffer[i].is_output ? 0 : 1;
-    return count;
 }
 
 void take(const Plan& plan, uint8_t* arena, uint32_t set, const Draw& d, Judged& judged) {
@@ -278,8 +297,7 @@ void take(const Plan& plan, uint8_t* arena, uint32_t set, const Draw& d, Judged&
         memcpy(judged.outputs + at, place_of(plan, arena, set, plan.buffer[i]), plan.buffer[i].bytes);
         at += plan.buffer[i].bytes;
     }
-    judged.entry = d.entry;
-    memcpy(judged.scale, d.scale, sizeof d.scale);
+    judged.draw = d;
     judged.taken = 1;
 }
 
@@ -295,12 +313,11 @@ bool is_disturbed(const Timing& timing, const Sample& sample) {
 // One round trip: fresh data in every set, the calls in a secret order, then a look at what came back.
 Outcome one_trip(const Own& own, Timing& timing, Side& side, uint64_t seed, uint32_t pair, uint32_t trip, bool judge, Sample& sample) {
     const Plan& plan = *timing.plan;
-    const uint32_t inputs = inputs_of(plan);
     const uint32_t turn = static_cast<uint32_t>(mix(seed ^ (trip + 1)) % plan.sets);
     if (timing.flush) flush_caches(timing);
     for (uint32_t set = 0; set < plan.sets; ++set) {
         const Draw d = draw(timing, seed, trip, set);
-        fill_set(plan, side.arena, set, timing.sources + d.entry * inputs, d.scale, d.key);
+        fill_set(plan, side.arena, set, timing.sources, d);
         write_call(side, plan, (set + turn) % plan.sets, set);
     }
     if (timing.flush) flush_caches(timing);
@@ -314,8 +331,7 @@ Outcome one_trip(const Own& own, Timing& timing, Side& side, uint64_t seed, uint
     }
     const bool with_inputs = trip == 0;
     for (uint32_t set = 0; set < plan.sets && outcome == FINE; ++set) {
-        const Draw d = draw(timing, seed, trip, set);
-        outcome = inspect_set(plan, side.arena, set, timing.sources + d.entry * inputs, d.scale, d.key, with_inputs);
+        outcome = inspect_set(plan, side.arena, set, timing.sources, draw(timing, seed, trip, set), with_inputs);
     }
     return outcome;
 }
@@ -394,16 +410,25 @@ int32_t kw_exchange(Side* side, uint32_t kind, uint64_t count, uint64_t dirty, S
     return exchange(Own{}, *side, kind, count, dirty, *sample);
 }
 
-void kw_fill(const Side* side, const Plan* plan, uint32_t set, const void* const* sources, const float* scales,
-             uint64_t key) {
-    fill_set(*plan, side->arena, set, sources, scales, key);
+void kw_fill(const Side* side, const Plan* plan, uint32_t set, const void* const* sources, const Draw* d) {
+    fill_set(*plan, side->arena, set, sources, *d);
+}
+
+// Writes the inputs that a call got into arrays of the parent's own.
+void kw_inputs(const Plan* plan, const void* const* sources, const Draw* d, void* const* to) {
+    const uint32_t inputs = inputs_of(*plan);
+    for (uint32_t i = 0, input = 0; i < plan->buffers; ++i) {
+        if (plan->buffer[i].is_output) continue;
+        write_input(static_cast<uint8_t*>(to[input]), plan->buffer[i], sources[d->entries[0] * inputs + input],
+                    sources[d->entries[1] * inputs + input], d->key + 1 + input);
+        ++input;
+    }
 }
 
 void kw_call(const Side* side, const Plan* plan, uint32_t call, uint32_t set) { write_call(*side, *plan, call, set); }
 
-int32_t kw_inspect(const Side* side, const Plan* plan, uint32_t set, const void* const* sources, const float* scales,
-                   uint64_t key) {
-    return inspect_set(*plan, side->arena, set, sources, scales, key, true);
+int32_t kw_inspect(const Side* side, const Plan* plan, uint32_t set, const void* const* sources, const Draw* d) {
+    return inspect_set(*plan, side->arena, set, sources, *d, true);
 }
 
 // Opens the runner's schedstat file, after `process` is known.

@@ -13,6 +13,13 @@ constexpr int MAX_BUFFERS = 12;
 
 enum Element : uint32_t { RAW = 0, FLOAT32 = 1, FLOAT64 = 2 };
 
+// How the input of a timed call is made from two entries of the pool.
+enum Blend : uint32_t {
+    WHOLE = 0,   // a copy of the first
+    PICKED = 1,  // every element from one or the other, by a secret bit
+    MEAN = 2,    // a secret convex combination: what is sorted stays sorted
+};
+
 // What `round` and `pairs` return. Negative: it is over with this runner.
 enum Outcome : int32_t {
     FINE = 0,
@@ -29,6 +36,8 @@ struct Buffer {
     uint64_t bytes;
     uint32_t is_output;
     uint32_t element;
+    uint32_t blend;  // of an input of a timed call
+    uint32_t reserved;
 };
 
 // How the sets of one workload lie in the arena: all inputs in one region, all outputs in another, so that the
@@ -67,14 +76,18 @@ struct Sample {
     int64_t delay_ns;  // of the wall time: the runner or the driver could have run, but others did
 };
 
+// What a timed call gets: made of two entries of the pool, by a key that is used once.
+struct Draw {
+    uint32_t entries[2];
+    uint64_t key;
+};
+
 // A call whose outputs are copied out for the judge.
 struct Judged {
     uint32_t pair, trip, set;  // in: which one; `set` in the order of calling
-    uint32_t entry;            // out: which inputs it had
-    float scale[MAX_BUFFERS];  // out: each multiplied by this
-    uint8_t* outputs;          // in: room for all outputs of a set
     uint32_t taken;            // out
-    uint32_t reserved;
+    Draw draw;                 // out: which inputs it had
+    uint8_t* outputs;          // in: room for all outputs of a set
 };
 
 struct Timing {
