@@ -259,8 +259,11 @@ def _command(argv: Sequence[str]) -> int:
     )
     parser.add_argument("sweep_dir", type=Path, metavar="SWEEP_DIR", help="the folder of a sweep, finished or not")
     parser.add_argument("--out", type=Path, metavar="FOLDER", help="where to write; the sweep's own folder by default")
+    parser.add_argument(
+        "--skeletons", action="store_true", help="count sources that differ in more than names and numbers"
+    )
     arguments = parser.parse_args(argv)
-    result = analyse(arguments.sweep_dir)
+    result = analyse(arguments.sweep_dir, with_skeletons=arguments.skeletons)
     console = Console() if sys.stdout.isatty() else Console(width=PIPE_WIDTH)
     show(result, console)
     page = write(result, arguments.out or arguments.sweep_dir)

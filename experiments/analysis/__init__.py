@@ -5,7 +5,10 @@
 - `arms`: which arm, task and seed a run belongs to.
 - `scores`: one number a run for each metric.
 - `comparison`: the declared tests and their verdicts.
+- `skeletons`: kernels that differ in more than names and numbers.
 - `summary`: tables of arms, tasks and operators.
 - `findings`: the result in words, and what speaks against it.
+- `display`: the tables as text.
 - `figures`: best-so-far, profile, effects, funnel.
+- `result`: all of it, analysed once.
 """

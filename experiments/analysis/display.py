@@ -77,6 +77,7 @@ def comparisons(result: Result) -> Shown:
 
 def arms(result: Result) -> Shown:
     """Returns what each arm came to."""
+    has_skeletons = bool(result.arms["unique_skeletons"].notna().any())
     rows = []
     for name, row in result.arms.iterrows():
         lost = ", ".join(f"{int(row[state])} {state}" for state in STATES if row[state])
@@ -92,11 +93,12 @@ def arms(result: Result) -> Shown:
                 *(_share(row[name]) for name in ("fast_1", "fast_1.5", "fast_2")),
                 _number(row["optimality_gap"], 3),
                 _number(row["unique_kernels"], 0),
+                *([_number(row["unique_skeletons"], 0)] if has_skeletons else []),
             )
         )
     columns = (
         "arm", "runs", f"{result.metric}, IQM", "speedup, failures as 1", "correct only (n)", "fast_1", "fast_1.5",
-        "fast_2", "gap to best", "kernels a run",
+        "fast_2", "gap to best", "kernels a run", *(["skeletons a run"] if has_skeletons else []),
     )  # fmt: skip
     lead = (
         "IQM: mean of the middle half of the runs, with 95 % interval. fast_p: share of all runs whose final kernel is "

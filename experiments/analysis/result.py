@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from .comparison import Comparison, Rules, Verdict, any_difference, compare, rules_of
 from .findings import paragraph, warnings
 from .scores import WORDS, by_task, score_runs
+from .skeletons import unique_skeletons
 from .summary import arm_table, operator_table, task_table
 from .tables import Sweep, load_sweep
 
@@ -64,8 +65,13 @@ class Result:
         return (experiment.question or experiment.name) if experiment is not None else self.sweep.path.resolve().name
 
 
-def analyse(sweep_dir: Path) -> Result:
+def analyse(sweep_dir: Path, *, with_skeletons: bool = False) -> Result:
     """Reads a sweep and compares its arms.
+
+    Args:
+        sweep_dir: Of the sweep.
+        with_skeletons: Whether to read every source and count those that differ in more than names
+            and numbers.
 
     Raises:
         RunError: There is no run in it.
@@ -77,6 +83,8 @@ def analyse(sweep_dir: Path) -> Result:
     target = experiment.target_speedup if experiment is not None else DEFAULT_TARGET
     sweep = loaded.declared_part()
     scored = score_runs(sweep, target)
+    if with_skeletons:
+        scored = scored.assign(skeletons=unique_skeletons(sweep))
     scores = by_task(scored, metric)
     rules = rules_of(experiment, sorted(scores), WORDS[metric].is_log)
     comparisons = compare(scores, rules)

@@ -33,7 +33,7 @@ def arm_table(scored: pd.DataFrame, sweep: Sweep, metric: str, seed: int = 0) ->
     """Summarises the arms.
 
     Args:
-        scored: As `scores.score_runs` returns it.
+        scored: As `scores.score_runs` returns it, perhaps with a column ``skeletons``.
         sweep: For the slots.
         metric: The primary one: its interquartile mean comes with a bootstrap interval.
         seed: Of the bootstrap.
@@ -44,8 +44,7 @@ def arm_table(scored: pd.DataFrame, sweep: Sweep, metric: str, seed: int = 0) ->
     import pandas as pd
 
     best = scored.groupby("task")["speedup"].transform("max")
-    unique = _unique_kernels(sweep, len(scored))
-    scored = scored.assign(gap_goal=best, unique=unique)
+    scored = scored.assign(gap_goal=best, unique=_unique_kernels(sweep, len(scored)))
     rows = {arm: _arm_row(runs, metric, seed) for arm, runs in scored.groupby("arm", sort=True)}
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("arm").sort_values("iqm", ascending=False)
 
@@ -78,6 +77,7 @@ def _arm_row(runs: pd.DataFrame, metric: str, seed: int) -> dict[str, float]:
         "elapsed_s": float(finished["elapsed_s"].median()),
         "tokens": float(finished["tokens"].median()),
         "unique_kernels": float(finished["unique"].median()),
+        "unique_skeletons": float(finished["skeletons"].median()) if "skeletons" in finished else np.nan,
     }
 
 
