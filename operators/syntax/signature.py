@@ -6,7 +6,9 @@ import re
 
 from .tree import Tree, walk
 
-_PROMISES = re.compile(rb"\b__restrict(__)?\b|__attribute__\s*\(\(.*?\)\)|__launch_bounds__\s*\([^)]*\)", re.DOTALL)
+_PROMISES = re.compile(
+    rb"\b__restrict(__)?\b|__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)|__launch_bounds__\s*\([^)]*\)"
+)
 
 
 def signature(tree: Tree, entry_point: str) -> tuple[str, ...]:

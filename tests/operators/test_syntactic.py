@@ -45,7 +45,20 @@ def mutant(source: str, seed: int, grammar: str = "cpp", **knobs) -> str:
 @functools.cache
 def fragments() -> list[str]:
     texts = [path.read_text() for path in FILES]
-    words = ["", "\0", "\r\n", "é", "#pragma omp simd\n", "for (int i = 0; i < n; ++i) ;", "{", "}", "(", "<<<", '"', "\\"]
+    words = [
+        "",
+        "\0",
+        "\r\n",
+        "é",
+        "#pragma omp simd\n",
+        "for (int i = 0; i < n; ++i) ;",
+        "{",
+        "}",
+        "(",
+        "<<<",
+        '"',
+        "\\",
+    ]
     return [*texts, *words, *(line for text in texts for line in text.splitlines(keepends=True))]
 
 
@@ -86,7 +99,9 @@ def assert_sound(proposal, source, grammar):
     assert signature(before, "kernel") == signature(after, "kernel")
 
 
-@pytest.mark.parametrize("kind", sorted({(grammar, name) for grammar in KINDS for name in KINDS[grammar]}), ids="-".join)
+@pytest.mark.parametrize(
+    "kind", sorted({(grammar, name) for grammar in KINDS for name in KINDS[grammar]}), ids="-".join
+)
 @settings(max_examples=6, deadline=None)
 @given(source=broken, seed=st.integers(0, 2**32))
 def test_no_kind_raises_and_what_it_leaves_alone_stays(kind, source, seed):
