@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from .shirkers import SHIRKERS, Sample, Shirker, half_redrawn, redrawn, within
 from .task import Task
 
-_DRAWS = 3
+_DRAWS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,10 @@ def admit(task: Task, rng: np.random.Generator) -> Admission:
 
 
 def _refused(samples: Sequence[Sample], shirker: Shirker, rng: np.random.Generator) -> tuple[bool, str]:
-    """Whether shirking fails in every timed draw, and in at least half of the smaller workloads."""
+    """Whether shirking fails in every timed draw, and in at least a quarter of the check workloads.
+
+    Some check workloads are so small that a wrong kernel is right by chance, so not all can be asked for.
+    """
     small_passes = []
     for sample in samples:
         passes = any(sample.accepts(outputs) for outputs in shirker(sample, rng))
@@ -102,7 +105,7 @@ def _refused(samples: Sequence[Sample], shirker: Shirker, rng: np.random.Generat
         if passes:
             small_passes.append(sample.workload.name)
     checked = sum(not sample.timed for sample in samples)
-    if 2 * len(small_passes) > checked:
+    if 4 * len(small_passes) > 3 * checked:
         return False, f"within tolerance at {len(small_passes)} of {checked} check workloads, e.g. {small_passes[-1]}"
     return True, ""
 

@@ -65,7 +65,7 @@ def _constants(sample: Sample, rng: np.random.Generator) -> Iterator[Outputs]:
 
 def _expected_value(sample: Sample, rng: np.random.Generator) -> Iterator[Outputs]:
     """The mean of the answers to other draws: what is known without looking at the inputs."""
-    answers = [sample.with_inputs(sample.task.make_inputs(sample.workload, rng)) for _ in range(8)]
+    answers = [sample.with_inputs(sample.task.make_inputs(sample.workload, rng)) for _ in range(4)]
     yield {name: np.mean([answer[name] for answer in answers], axis=0) for name in sample.expected}
 
 

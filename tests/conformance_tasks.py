@@ -94,11 +94,14 @@ class TaskSuite:
             assert cost.flops >= 0
             assert cost.bytes > 0
 
-    def test_bytes_count_every_tensor_once(self, task):
+    def test_bytes_count_no_tensor_twice_and_every_output(self, task):
         workload = task.time_workloads[0]
-        specs = [*task.inputs.values(), *task.outputs.values()]
-        moved = sum(np.prod(spec.extent(workload.axes)) * np.dtype(spec.dtype).itemsize for spec in specs)
-        assert moved == task.cost(workload).bytes
+        sizes = {
+            name: np.prod(spec.extent(workload.axes)) * np.dtype(spec.dtype).itemsize
+            for name, spec in {**task.inputs, **task.outputs}.items()
+        }
+        written = sum(sizes[name] for name in task.outputs)
+        assert written <= task.cost(workload).bytes <= sum(sizes.values())
 
     def test_it_has_a_seed_kernel_in_cpp(self, task):
         kernel = task.seed_kernel("cpp")

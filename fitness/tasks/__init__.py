@@ -1,32 +1,52 @@
-"""The shipped problems, one a file; each is a `fitness.Task`.
+"""The shipped problems; each is a `fitness.Task`.
 
-Rows of a matrix: `Softmax`, `RowSum`, `LayerNorm`, `GeluBias`, `PrefixSum`. Movement: `Transpose`.
-Products: `Matmul`, `Conv1d`, `Stencil2d`. Search: `Bucketize`. Seeds stand in ``seeds/``, one file a
-task and language. A task of your own is a file like these, see CONTRIBUTING.md.
+Rows of a matrix: `Softmax`, `RowSum`, `LayerNorm`, `RmsNorm`, `RmsNormBackward`, `GeluBias`, `SwiGlu`,
+`CrossEntropy`, `PrefixSum`. Movement: `Transpose`, `TruncateEvents`. Products: `Matmul`, `Conv1d`,
+`Stencil2d`, `FactorisationMachine`, `Attention`, `Pffn`. Search: `Bucketize`, `MultiBucketize`, `MapId`.
+Seeds stand in ``seeds/``, one file a task and language. A task of your own is a file like these, see
+CONTRIBUTING.md.
 """
 
+from .attention import Attention
 from .bucketize import Bucketize
+from .buckets import MapId, MultiBucketize
 from .conv1d import Conv1d
+from .cross_entropy import CrossEntropy
+from .factorisation import FactorisationMachine
 from .gelu_bias import GeluBias
 from .layer_norm import LayerNorm
 from .matmul import Matmul
+from .pffn import Pffn
 from .prefix_sum import PrefixSum
+from .rms_norm import RmsNorm, RmsNormBackward
 from .row_sum import RowSum
 from .softmax import Softmax
 from .stencil2d import Stencil2d
+from .swiglu import SwiGlu
 from .tensor_task import TensorTask
 from .transpose import Transpose
+from .truncate_events import TruncateEvents
 
 __all__ = [
     "TensorTask",
     "Softmax",
     "RowSum",
     "LayerNorm",
+    "RmsNorm",
+    "RmsNormBackward",
     "GeluBias",
+    "SwiGlu",
+    "CrossEntropy",
     "PrefixSum",
     "Transpose",
+    "TruncateEvents",
     "Matmul",
     "Conv1d",
     "Stencil2d",
+    "FactorisationMachine",
+    "Attention",
+    "Pffn",
     "Bucketize",
+    "MultiBucketize",
+    "MapId",
 ]

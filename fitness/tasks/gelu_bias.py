@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
 from ..task import Arrays, TensorSpec
-from .rounding import Floats, smallest_normal, unit_roundoff
+from .activations import gelu, gelu_error
+from .rounding import Floats
 from .sizes import MATRIX_CHECKS
 from .tensor_task import Sizes, TensorTask, float32, float64
-
-
-def gelu(v: Floats) -> Floats:
-    """``v Φ(v)`` in float64, with erfc so that the negative tail keeps its digits."""
-    from scipy.special import erfc
-
-    value: Floats = 0.5 * v * erfc(-v / math.sqrt(2.0))
-    return value
 
 
 @dataclass(frozen=True)
@@ -44,14 +34,9 @@ class GeluBias(TensorTask):
         return {"y": gelu(float64(inputs["x"]) + float64(inputs["bias"]))}
 
     def tolerance(self, inputs: Arrays, expected: Arrays) -> dict[str, Floats]:
-        """``12 u |v|``: ``1 + erf`` may cancel for negative v, so its error is absolute.
-
-        ``erf`` of 4 ulp (8 u) and the addition are off by at most 9 u, times ``|v| / 2``; v itself is
-        rounded, and no slope of GELU is above 1.13; three products follow: 8.7 u together.
-        """
-        u = unit_roundoff(self.outputs["y"].dtype)
+        """The bound of `gelu_error`."""
         v = float64(inputs["x"]) + float64(inputs["bias"])
-        return {"y": 12 * u * np.abs(v) + 2 * smallest_normal(self.outputs["y"].dtype)}
+        return {"y": gelu_error(self.outputs["y"].dtype, v)}
 
     def flops(self, axes: Mapping[str, int]) -> float:
         """Two additions, two multiplications and an error function an element."""

@@ -57,3 +57,19 @@ def row_sum_error(dtype: str, terms: Floats) -> Floats:
     norm = np.sqrt(np.square(terms).sum(axis=-1, keepdims=True))
     magnitude = np.abs(terms).sum(axis=-1, keepdims=True)
     return sum_error(dtype, terms.shape[-1], terms.sum(axis=-1, keepdims=True), magnitude, norm)
+
+
+def product_error(dtype: str, a: Floats, b: Floats) -> Floats:
+    """`sum_error` of the matrix product ``a @ b`` of exact factors, batched as NumPy does it."""
+    magnitude, norm = np.abs(a) @ np.abs(b), np.sqrt(np.square(a) @ np.square(b))
+    return sum_error(dtype, a.shape[-1], a @ b, magnitude, norm)
+
+
+def carried_error(error: Floats, factor: Floats) -> Floats:
+    """How errors of ``a`` come out of ``a @ factor``: added up, or in quadrature where there are many.
+
+    Errors of different elements are independent; ``error`` bounds each of them, generously where it
+    is a probable bound, so four times their root sum of squares bounds the sum.
+    """
+    bound: Floats = np.minimum(error @ np.abs(factor), 4.0 * np.sqrt(np.square(error) @ np.square(factor)))
+    return bound

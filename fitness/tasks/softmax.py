@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
 from ..task import Arrays, TensorSpec
-from .rounding import Floats, row_sum_error, smallest_normal, unit_roundoff
+from .activations import softmax, softmax_error
+from .rounding import Floats
 from .sizes import MATRIX_CHECKS
 from .tensor_task import Sizes, TensorTask, float32, float64
 
@@ -34,25 +33,11 @@ class Softmax(TensorTask):
 
     def reference(self, inputs: Arrays) -> dict[str, Floats]:
         """In float64."""
-        x = float64(inputs["x"])
-        powers = np.exp(x - x.max(axis=1, keepdims=True))
-        return {"y": powers / powers.sum(axis=1, keepdims=True)}
+        return {"y": softmax(float64(inputs["x"]))}
 
     def tolerance(self, inputs: Arrays, expected: Arrays) -> dict[str, Floats]:
-        """Relative to y: the exponent's rounding, an ``exp`` of 4 ulp, the sum, the division.
-
-        ``x - max`` is rounded once, or twice where exp2 is used: ``4 u |x - max|`` relative after
-        ``exp``. The sum carries the same errors, weighted by y. 64 u pays for ``exp`` (8 u each in
-        numerator and sum), the division or the reciprocal (3 u), and the rescalings of a running
-        maximum (about ln N of them at 8 u). Below the smallest normal number a result may be 0.
-        """
-        dtype = self.outputs["y"].dtype
-        u, y, x = unit_roundoff(dtype), float64(expected["y"]), float64(inputs["x"])
-        powers = np.exp(x - x.max(axis=1, keepdims=True))
-        distance = np.minimum(x.max(axis=1, keepdims=True) - x, 104.0)
-        spread = (y * distance).sum(axis=1, keepdims=True)
-        total = row_sum_error(dtype, powers) / powers.sum(axis=1, keepdims=True)
-        return {"y": y * (4 * u * (distance + spread) + 64 * u + total) + 2 * smallest_normal(dtype)}
+        """The bound of `softmax_error`."""
+        return {"y": softmax_error(self.outputs["y"].dtype, float64(inputs["x"]))}
 
     def flops(self, axes: Mapping[str, int]) -> float:
         """A subtraction, an exponential, an addition and a multiplication an element."""

@@ -144,9 +144,9 @@ def test_shipped_tasks_are_admitted(task):
     assert () == admit(task(), rng()).reasons
 
 
-@pytest.mark.parametrize("task", SHIPPED, ids=lambda each: each.name)
+@pytest.mark.parametrize("task", [tasks.Bucketize, tasks.MultiBucketize, tasks.Conv1d], ids=lambda each: each.name)
 def test_the_verdict_does_not_hang_on_the_draw(task):
-    assert {True} == {admit(task(), np.random.default_rng(seed)).admitted for seed in (1, 2)}
+    assert {True} == {admit(task(), np.random.default_rng(seed)).admitted for seed in range(1, 4)}
 
 
 def test_the_sound_example_is_admitted():
