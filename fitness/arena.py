@@ -1,4 +1,4 @@
-"""The memory that the parent shares with a runner: one sealed region, with the buffers of every call and guards between."""
+"""The memory that the parent shares with a runner: one sealed region, with the buffers of every call and guards."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ class Bench:
             cpu_s=int(self.settings.run_timeout_s * self.threads) + 1,
             memory_bytes=self.settings.memory_bytes + arena_size,
         )
-        return Session(self.sandbox, artifact, arena_size, limits, self.target.environment(device))
+        return Session(self.sandbox, artifact, arena_size, limits=limits, environment=self.target.environment(device))
 
     @contextmanager
     def alone(self) -> Iterator[None]:

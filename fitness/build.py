@@ -7,10 +7,12 @@ import re
 import shutil
 import tempfile
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from .cache import Cache, digest_of
+from .cache import Cache, cache_folder, digest_of
 from .errors import MachineError
 from .evaluation import Status
 from .kernel import Kernel
@@ -51,6 +53,7 @@ class Builder:
         self._seen: dict[str, int] = {}
         self._needs: dict[str, Path | None] = {}
         self._guard = threading.Lock()
+        sweep()
 
     def build(self, kernel: Kernel, *, eager: bool = False) -> Built:
         """Returns the artifact of ``kernel``; ``eager`` makes shared needs at their first use.
@@ -137,18 +140,31 @@ class Builder:
                     shutil.copyfile(path, folder / path.name)
 
 
-class scratch:  # noqa: N801 - used like `open`
-    """A folder for one stage, gone afterwards whatever was put into it."""
+@contextmanager
+def scratch() -> Iterator[Path]:
+    """A folder for one stage, gone afterwards whatever was put into it.
 
-    def __enter__(self) -> Path:
-        try:
-            self._folder = Path(tempfile.mkdtemp(prefix="kernelwright-"))
-        except OSError as error:
-            raise MachineError(f"no temporary folder ({error.strerror or error})") from error
-        return self._folder
+    Raises:
+        MachineError: It cannot be made.
+    """
+    parent = cache_folder() / "scratch"
+    try:
+        parent.mkdir(exist_ok=True, mode=0o700)
+        folder = Path(tempfile.mkdtemp(prefix=f"{os.getpid()}-", dir=parent))
+    except OSError as error:
+        raise MachineError(f"no temporary folder ({error.strerror or error})") from error
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
-    def __exit__(self, *exc: object) -> None:
-        shutil.rmtree(self._folder, ignore_errors=True)
+
+def sweep() -> None:
+    """Removes the scratch folders of programs that were killed."""
+    for folder in (cache_folder() / "scratch").glob("*-*"):
+        owner = folder.name.split("-")[0]
+        if owner.isdigit() and not Path("/proc", owner).exists():
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _verdict(status: int | None, log: str) -> Failed:

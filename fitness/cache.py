@@ -1,4 +1,4 @@
-"""Things built once and kept: native helpers, precompiled headers, finished artifacts; by content, in the user's cache."""
+"""Things built once and kept by content in the user's cache: native helpers, precompiled headers, artifacts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,11 @@ from .errors import MachineError
 
 
 def cache_folder() -> Path:
-    """Returns this user's folder: ``$XDG_CACHE_HOME/kernelwright``, else one in ``~/.cache`` or the temporary folder."""
+    """Returns this user's folder: in ``$XDG_CACHE_HOME``, else in ``~/.cache``, else in the temporary folder.
+
+    Raises:
+        MachineError: None of them can be written.
+    """
     root = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     for parent in (Path(root), Path(tempfile.gettempdir()) / f"cache-{os.getuid()}"):
         folder = parent / "kernelwright"

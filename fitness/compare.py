@@ -69,7 +69,8 @@ def _errors(found: Array, wanted: Array) -> NDArray[np.float64]:
             return np.abs(difference).astype(np.float64)
         unequal = found != wanted
         gap = np.abs(found.astype(np.float64) - wanted.astype(np.float64))
-        return np.where(unequal, np.maximum(gap, 1.0), 0.0)
+        exact: NDArray[np.float64] = np.where(unequal, np.maximum(gap, 1.0), 0.0)
+        return exact
     with np.errstate(invalid="ignore", over="ignore"):
         actual = found.astype(np.float64)
         error: NDArray[np.float64] = np.abs(actual - wanted)
@@ -87,4 +88,5 @@ def _largest_finite(wanted: Array) -> float:
 def _describe(name: str, found: Array, wanted: Array, error: NDArray[np.float64], bad: NDArray[np.bool_]) -> str:
     at = np.unravel_index(int(np.argmax(np.where(bad, error, -1.0))), found.shape)
     where = ", ".join(str(int(index)) for index in at)
-    return f"{name}[{where}] is {found[at]:.9g}, expected {wanted[at]:.9g}; {int(bad.sum())} of {found.size} elements are wrong"
+    wrong = f"{int(bad.sum())} of {found.size} elements are wrong"
+    return f"{name}[{where}] is {found[at]:.9g}, expected {wanted[at]:.9g}; {wrong}"

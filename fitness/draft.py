@@ -63,4 +63,6 @@ class Draft:
     def evaluation(self, status: Status, **fields: Any) -> Evaluation:
         """Returns the record."""
         given = {"log": self.log, **fields}
-        return Evaluation(self.kernel.digest, status, flags=tuple(sorted(self.flags)), seconds=dict(self.seconds), **given)
+        return Evaluation(
+            self.kernel.digest, status, flags=tuple(sorted(self.flags)), seconds=dict(self.seconds), **given
+        )

@@ -173,7 +173,13 @@ class Evaluator:
             SandboxError: The sandbox does not come up.
         """
         with self._bench.gate.shared():
-            return sanitize(kernel, self.task, self._material().cases, self.sandbox, self.target.environment(0))
+            return sanitize(kernel, self.task, self._material().cases, self.sandbox)
+
+    def close(self) -> None:
+        """Ends workers that wait for candidates, where the target has such."""
+        close = getattr(self._bench, "close", None)
+        if close is not None:
+            close()
 
     # ---- stages -------------------------------------------------------------------------------------------
 

@@ -30,7 +30,14 @@ _U32, _U64, _I32, _I64, _P = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_int32, c
 class Buffer(ctypes.Structure):
     """Mirror of ``Buffer`` in driver.hpp."""
 
-    _fields_ = [("offset", _U64), ("bytes", _U64), ("is_output", _U32), ("element", _U32), ("blend", _U32), ("reserved", _U32)]
+    _fields_ = [
+        ("offset", _U64),
+        ("bytes", _U64),
+        ("is_output", _U32),
+        ("element", _U32),
+        ("blend", _U32),
+        ("reserved", _U32),
+    ]
 
 
 class Plan(ctypes.Structure):
@@ -186,7 +193,12 @@ def runtime_files(compiler: Compiler) -> tuple[Path, ...]:
         if os.path.isabs(answer):
             found.add(Path(os.path.realpath(os.path.dirname(answer))) / name)
     needed = subprocess.run(
-        [native(compiler) / "runner"], env={"LD_TRACE_LOADED_OBJECTS": "1"}, capture_output=True, text=True, timeout=30
+        [native(compiler) / "runner"],
+        env={"LD_TRACE_LOADED_OBJECTS": "1"},
+        capture_output=True,
+        check=False,
+        text=True,
+        timeout=30,
     ).stdout
     for path in re.findall(r"(/\S+) \(0x", needed):
         found.add(Path(os.path.realpath(os.path.dirname(path))) / os.path.basename(path))
@@ -195,7 +207,9 @@ def runtime_files(compiler: Compiler) -> tuple[Path, ...]:
 
 def _compile(argv: list[str], folder: Path) -> None:
     try:
-        done = subprocess.run(argv, cwd=folder, capture_output=True, text=True, timeout=300, stdin=subprocess.DEVNULL)
+        done = subprocess.run(
+            argv, cwd=folder, capture_output=True, check=False, text=True, timeout=300, stdin=subprocess.DEVNULL
+        )
     except (OSError, subprocess.SubprocessError) as error:
         raise ToolchainError(f"{argv[0]} does not run: {error}") from error
     if done.returncode != 0:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .arena import plan_of, sources_of
-from .check import Instance, make_instance
+from .check import Instance, draw_inputs, make_instance
 from .native import MEAN, PICKED, WHOLE, Draw, Plan
 from .task import Task, Workload
 
@@ -20,7 +20,7 @@ _ENTRIES = 4
 
 @dataclass
 class Pool:
-    """Secret inputs of one timed workload, drawn once a run; every call gets a mixture of two that none has had before."""
+    """Secret inputs of one timed workload, drawn once a run; every call gets its own mixture of two of them."""
 
     task: Task
     workload: Workload
@@ -32,8 +32,10 @@ class Pool:
 
     @classmethod
     def draw(cls, task: Task, workload: Workload, rng: np.random.Generator) -> Pool:
-        """Draws the entries."""
-        return cls(task, workload, tuple(make_instance(task, workload, rng) for _ in range(_ENTRIES)))
+        """Draws the entries; only of the first it is known in advance what must come out."""
+        first = make_instance(task, workload, rng)
+        others = (Instance(draw_inputs(task, workload, rng), {}, {}) for _ in range(_ENTRIES - 1))
+        return cls(task, workload, (first, *others))
 
     def plan(self) -> Plan:
         """Returns the layout of one set, with how its inputs are made."""
@@ -50,7 +52,7 @@ class Pool:
 
 
 def _blend_of(arrays: Sequence[NDArray[Any]]) -> int:
-    """How an input may be made of two draws of it: floats are mixed, what is sorted stays so, the rest is left whole."""
+    """How an input is made of two draws: floats are mixed, what is sorted stays so, the rest is left whole."""
     if arrays[0].dtype.name not in ("float32", "float64"):
         return WHOLE
     is_sorted = all(array.size > 2 and bool((array[..., :-1] <= array[..., 1:]).all()) for array in arrays)

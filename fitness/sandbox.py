@@ -17,10 +17,12 @@ import socket
 import struct
 import subprocess
 import time
+import weakref
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Self
 
 from .compiler import Compiler
 from .errors import SandboxError
@@ -49,7 +51,7 @@ class Limits:
     cpu_s: int
     memory_bytes: int
     file_bytes: int = 1 << 16
-    processes: int = 512
+    processes: int = 4096
     descriptors: int = 64
 
 
@@ -209,8 +211,8 @@ class Sandbox:
         for name, value in cell.environment.items():
             argv += ["--setenv", name, value]
         argv += ["--proc", "/proc", "--ro-bind", "/sys", "/sys"] if cell.has_proc else []
-        for path in ("/dev/null", "/dev/urandom") if cell.scratch else ():
-            argv += ["--dev-bind", path, path]
+        for device in ("/dev/null", "/dev/urandom") if cell.scratch else ():
+            argv += ["--dev-bind", device, device]
         for path in cell.writes:
             argv += ["--bind", str(path), str(path)]
         if cell.scratch is not None:
@@ -219,7 +221,10 @@ class Sandbox:
 
 
 class Confined:
-    """A process in a sandbox, from outside. Leaving the context kills it and all its descendants, and waits for that."""
+    """A process in a sandbox, from outside.
+
+    Leaving the context kills it and all its descendants, and waits until they are gone.
+    """
 
     def __init__(
         self,
@@ -236,6 +241,7 @@ class Confined:
         self._driver = native_driver
         self._init_pid = 0
         self._ended: tuple[int, int] | None = None
+        _ALIVE.add(self)
 
     def greet(self) -> None:
         """Waits for the init process and notes its id.
@@ -286,8 +292,15 @@ class Confined:
         """CPU time of the confined process, once it has ended."""
         return self._ended[1] / 1e6 if self._ended else 0.0
 
+    def kill(self) -> None:
+        """Kills everything in the sandbox, from any thread, without waiting."""
+        pid = self._init_pid or self._process.pid
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGTERM if pid == self._process.pid else signal.SIGKILL)
+
     def close(self) -> None:
         """Kills everything in the sandbox and waits until it is gone."""
+        _ALIVE.discard(self)
         if self._process.returncode is None:
             self._kill()
             self._process.wait()
@@ -299,26 +312,32 @@ class Confined:
         self.work.close()
 
     def _kill(self) -> None:
-        if self._process.args[0] != "bwrap" and self._init_pid == self._process.pid:  # no namespace: init must do it
+        if self._init_pid == self._process.pid:  # no namespace of its own: init itself must find all descendants
             self._init.close()
             try:
                 self._process.wait(5)
             except subprocess.TimeoutExpired:
                 self._process.kill()
-            return
-        if self._init_pid and self._process.poll() is None:
-            try:
+        elif self._init_pid and self._process.poll() is None:
+            with suppress(ProcessLookupError):
                 os.kill(self._init_pid, signal.SIGKILL)  # process 1 of its namespace: all others go with it
-            except ProcessLookupError:
-                pass
         else:
             self._process.kill()
 
-    def __enter__(self) -> Confined:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exc: object) -> None:
         self.close()
+
+
+_ALIVE: weakref.WeakSet[Confined] = weakref.WeakSet()
+
+
+def kill_all() -> None:
+    """Ends every sandbox of this program at once; whoever waits for one gets a `SandboxError` or a verdict."""
+    for confined in list(_ALIVE):
+        confined.kill()
 
 
 def _head_and_tail(fd: int, limit: int = 16384) -> str:

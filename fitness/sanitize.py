@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
 
@@ -24,9 +24,7 @@ _OPTIONS = {
 _WALL_S = 120.0
 
 
-def sanitize(
-    kernel: Kernel, task: Task, cases: Sequence[Case], sandbox: Sandbox, environment: Mapping[str, str]
-) -> dict[str, str]:
+def sanitize(kernel: Kernel, task: Task, cases: Sequence[Case], sandbox: Sandbox) -> dict[str, str]:
     """Runs a kernel on check cases under each sanitizer.
 
     Returns:
@@ -36,26 +34,26 @@ def sanitize(
     found = {}
     for name, flag in _SANITIZERS.items():
         if name == "thread" and "omp" in kernel.source:
-            found[name] = "not applicable: the OpenMP library is not instrumented, so every barrier would look like a race"
+            found[name] = (
+                "not applicable: the OpenMP library is not instrumented, so every barrier would look like a race"
+            )
             continue
-        found[name] = _under(flag, kernel, task, cases, sandbox, environment)
+        with scratch() as folder:
+            _write_cases(folder / "cases", task, cases)
+            found[name] = _under(flag, kernel, task, folder, sandbox)
     return found
 
 
-def _under(
-    flag: str, kernel: Kernel, task: Task, cases: Sequence[Case], sandbox: Sandbox, environment: Mapping[str, str]
-) -> str:
-    with scratch() as folder:
-        (folder / "kernel.cpp").write_bytes(kernel.source.encode("utf-8", "surrogatepass"))
-        main = resources.files(__package__).joinpath("workers", "sanitized.cpp").read_text(encoding="utf-8")
-        (folder / "main.cpp").write_text(main, encoding="utf-8")
-        _write_cases(folder / "cases", task, cases)
-        built = _build(flag, kernel, task, folder, sandbox)
-        if not built.ok:
-            return f"not available: {scrub(built.log, 400).strip() or 'the compiler cannot build with this sanitizer'}"
-        limits = Limits(_WALL_S, int(_WALL_S), 0, file_bytes=1 << 20)
-        cell = Cell((), folder, {**environment, **_OPTIONS}, has_proc=True)
-        return _told(sandbox.run(("./sanitized",), cell, limits))
+def _under(flag: str, kernel: Kernel, task: Task, folder: Path, sandbox: Sandbox) -> str:
+    (folder / "kernel.cpp").write_bytes(kernel.source.encode("utf-8", "surrogatepass"))
+    main = resources.files(__package__).joinpath("workers", "sanitized.cpp").read_text(encoding="utf-8")
+    (folder / "main.cpp").write_text(main, encoding="utf-8")
+    built = _build(flag, kernel, task, folder, sandbox)
+    if not built.ok:
+        return f"not available: {scrub(built.log, 400).strip() or 'the compiler cannot build with this sanitizer'}"
+    limits = Limits(_WALL_S, int(_WALL_S), 0, file_bytes=1 << 20)
+    cell = Cell((), folder, {"LC_ALL": "C", "OMP_NUM_THREADS": "1", **_OPTIONS}, has_proc=True)
+    return _told(sandbox.run(("./sanitized",), cell, limits))
 
 
 def _build(flag: str, kernel: Kernel, task: Task, folder: Path, sandbox: Sandbox) -> Completed:
@@ -65,7 +63,9 @@ def _build(flag: str, kernel: Kernel, task: Task, folder: Path, sandbox: Sandbox
     flags = ("-O1", "-g", "-w", "-fopenmp", f"-fsanitize={flag}", *defines)
     argv = (*compiler.argv, *flags, "kernel.cpp", "main.cpp", "-o", "sanitized")
     limits = Limits(_WALL_S, int(_WALL_S), 3 << 30, file_bytes=1 << 27, descriptors=256)
-    return sandbox.run(argv, Cell(compiler.reads, folder, {"LC_ALL": "C", "PATH": "/usr/bin:/bin", "TMPDIR": "."}), limits)
+    return sandbox.run(
+        argv, Cell(compiler.reads, folder, {"LC_ALL": "C", "PATH": "/usr/bin:/bin", "TMPDIR": "."}), limits
+    )
 
 
 def _write_cases(path: Path, task: Task, cases: Sequence[Case]) -> None:

@@ -9,6 +9,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 from .arena import Arena
 from .errors import MachineError, SandboxError
@@ -81,9 +82,9 @@ class Session:
         sandbox: Sandbox,
         artifact: Artifact,
         arena_bytes: int,
+        *,
         limits: Limits,
         environment: Mapping[str, str],
-        pin: int | None = None,
     ) -> None:
         self._driver = driver(sandbox.compiler)
         self._started = time.monotonic()
@@ -95,8 +96,6 @@ class Session:
             "arguments": artifact.arguments,
             "arena_bytes": self.arena.bytes,
         }
-        if pin is not None:
-            options["pin"] = pin
         try:
             reads = (*runtime_files(sandbox.compiler), artifact.path)
             cell = Cell(reads=reads, environment=environment, has_system=False)
@@ -221,7 +220,7 @@ class Session:
         self._confined.close()
         self.arena.close()
 
-    def __enter__(self) -> Session:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exc: object) -> None:

@@ -6,8 +6,9 @@ import os
 import queue
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
+from ..sandbox import kill_all
 from .serial import run_once_more
 
 Result = TypeVar("Result")
@@ -46,9 +47,12 @@ class Local:
         finally:
             self._devices.put(device)
 
-    def __enter__(self) -> Local:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exc: object) -> None:
-        """Drops what has not begun and waits for what has, so that no process is left."""
+        """Drops what has not begun; what has is waited for or, when an exception leads here, killed."""
+        if exc and exc[0] is not None:
+            self._threads.shutdown(wait=False, cancel_futures=True)
+            kill_all()
         self._threads.shutdown(wait=True, cancel_futures=True)

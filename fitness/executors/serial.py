@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Future
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from ..errors import TargetLost
 
@@ -32,7 +32,7 @@ class Serial:
             future.set_exception(error)
         return future
 
-    def __enter__(self) -> Serial:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exc: object) -> None:

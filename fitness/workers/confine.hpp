@@ -36,13 +36,6 @@ inline void close_descriptors(const std::vector<int>& kept) {
     }
 }
 
-inline bool pin(int cpu) {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    CPU_SET(cpu, &set);
-    return sched_setaffinity(0, sizeof set, &set) == 0;
-}
-
 // ---- seccomp ------------------------------------------------------------------------------------------
 
 #if defined(__x86_64__)
@@ -143,9 +136,10 @@ inline bool confine_kernel() {
 }
 
 // A compiler may start processes and write files, but not reach the network, other processes or the kernel's inside.
-inline bool confine_build() {
+// A GPU driver talks to itself through local sockets: `local_sockets` allows those and no others.
+inline bool confine_build(bool local_sockets) {
     static const int refused[] = {
-        __NR_socket, __NR_socketpair, __NR_ptrace, __NR_process_vm_readv, __NR_process_vm_writev, __NR_perf_event_open,
+        __NR_ptrace, __NR_process_vm_readv, __NR_process_vm_writev, __NR_perf_event_open,
         __NR_bpf, __NR_keyctl, __NR_add_key, __NR_request_key, __NR_unshare, __NR_setns, __NR_mount, __NR_umount2,
         __NR_pivot_root, __NR_chroot, __NR_shmget, __NR_msgget, __NR_semget, __NR_mq_open, __NR_userfaultfd,
         __NR_io_setup, __NR_init_module, __NR_finit_module, __NR_kexec_load, __NR_mknodat,
@@ -159,8 +153,15 @@ inline bool confine_build() {
         __NR_pidfd_getfd,
 #endif
     };
+    const uint32_t no = SECCOMP_RET_ERRNO | EPERM;
     Filter filter;
-    for (int number : refused) filter.answer(number, SECCOMP_RET_ERRNO | EPERM);
+    for (int number : refused) filter.answer(number, no);
+    if (local_sockets) {
+        filter.answer_if(__NR_socket, 0, 0xffffffffu, AF_UNIX, SECCOMP_RET_ALLOW);
+    } else {
+        filter.answer(__NR_socket, no);
+        filter.answer(__NR_socketpair, no);
+    }
     return filter.install(SECCOMP_RET_ALLOW);
 }
 

@@ -208,7 +208,6 @@ static char** command(char** argv) {
     char** program = command(argv);
     const int arena_fd = static_cast<int>(number(argv, "arena_fd", -1));
     const long arena_bytes = number(argv, "arena_bytes", 0);
-    if (long cpu = number(argv, "pin", -1); cpu >= 0 && !pin(static_cast<int>(cpu))) fail(work, "pin");
     char* arena = nullptr;
     if (arena_bytes > 0) {
         void* at = mmap(nullptr, static_cast<size_t>(arena_bytes), PROT_READ | PROT_WRITE, MAP_SHARED, arena_fd, 0);
@@ -222,7 +221,7 @@ static char** command(char** argv) {
     const bool filter = number(argv, "seccomp", 1) != 0;
     if (program) {
         fcntl(work, F_SETFD, FD_CLOEXEC);
-        if (filter && !confine_build()) fail(work, "seccomp");
+        if (filter && !confine_build(number(argv, "local_sockets", 0) != 0)) fail(work, "seccomp");
         execvp(program[0], program);
         fail(work, program[0]);
     }
