@@ -92,6 +92,8 @@ class Effects:
         if not self.is_plain:
             return False
         for name in self.written() - {*loops}:
+            if name in self.arrays and any(access.update for access in self.scalars.get(name, [])):
+                return False  # a pointer that moves
             accesses = self.arrays.get(name) or self.scalars.get(name, [])
             updates = {access.update for access in accesses}
             if len(updates) == 1 and not updates & {"", "="} and not exact_order:

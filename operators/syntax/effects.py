@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
+from .definitions import definitions, index_nodes, origins, unknown_pointers
 from .dependence import Access, Effects
 from .folds import folded, guarded_extreme
-from .names import Name, function_name, is_math, names
+from .names import function_name, is_math
 from .polynomial import Polynomial, added, polynomial
 from .tree import Tree, per_tree
 
-_MAX_DEPTH = 40
 _JUMPS = frozenset({"break_statement", "continue_statement", "return_statement", "goto_statement", "throw_statement"})
 _OPAQUE = frozenset(
     {"pointer_expression", "lambda_expression", "new_expression", "delete_expression", "gnu_asm_expression", "ERROR"}
@@ -60,30 +60,6 @@ def changed_names(tree: Tree, piece: Node) -> set[bytes]:
     return {event.name for event in _events_in(tree, piece) if event.access is not None and event.access.update}
 
 
-@per_tree
-def definitions(tree: Tree) -> Mapping[bytes, Polynomial]:
-    """Returns the integer variables that are set once, where they are declared, to a polynomial of others."""
-    known: dict[bytes, Polynomial] = {}
-    for name in _constant_names(tree):
-        value = name.declarator.child_by_field_name("value")
-        found = polynomial(tree, value, known) if value is not None and name.kind == "int" else None
-        if found is not None:
-            known[name.text] = found
-    return known
-
-
-@per_tree
-def origins(tree: Tree) -> Mapping[bytes, tuple[bytes, Polynomial]]:
-    """Returns the local pointers that are set once, with the array they point into and the offset."""
-    known: dict[bytes, tuple[bytes, Polynomial]] = {}
-    for name in _constant_names(tree):
-        value = name.declarator.child_by_field_name("value")
-        found = _origin(tree, value, known) if value is not None and name.kind.endswith("*") else None
-        if found is not None:
-            known[name.text] = found
-    return known
-
-
 def _events_in(tree: Tree, piece: Node) -> list[Event]:
     everything, positions = _events(tree)
     return everything[bisect_left(positions, piece.start_byte) : bisect_left(positions, piece.end_byte)]
@@ -114,7 +90,7 @@ def _visit(tree: Tree, node: Node, found: list[Event]) -> list[Node]:
 
 def _visit_name(tree: Tree, node: Node, found: list[Event]) -> list[Node]:
     _note(tree, node, "", found)
-    return _index_nodes(node)
+    return index_nodes(node)
 
 
 def _visit_field(tree: Tree, node: Node, found: list[Event]) -> list[Node]:
@@ -127,7 +103,7 @@ def _visit_if(tree: Tree, node: Node, found: list[Event]) -> list[Node]:
     if extreme is None:
         return node.named_children
     _note(tree, extreme[0], extreme[1], found)
-    return [*_index_nodes(extreme[0]), extreme[2]]
+    return [*index_nodes(extreme[0]), extreme[2]]
 
 
 def _visit_update(tree: Tree, node: Node, found: list[Event]) -> list[Node]:
@@ -135,7 +111,7 @@ def _visit_update(tree: Tree, node: Node, found: list[Event]) -> list[Node]:
     if target is None:
         return node.named_children
     _note(tree, target, "+", found)
-    return _index_nodes(target)
+    return index_nodes(target)
 
 
 def _visit_call(tree: Tree, node: Node, found: list[Event]) -> list[Node]:
@@ -157,7 +133,7 @@ def _visit_assignment(tree: Tree, node: Node, found: list[Event]) -> list[Node]:
     if fold is not None:
         target, group, value = fold
         _note(tree, target, group, found)
-        return [*_index_nodes(target), value]
+        return [*index_nodes(target), value]
     left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
     if left is None or right is None:
         found.append(Event(node.start_byte, "opaque"))
@@ -166,7 +142,7 @@ def _visit_assignment(tree: Tree, node: Node, found: list[Event]) -> list[Node]:
     operator = node.child_by_field_name("operator")
     if operator is None or tree.text(operator) != b"=":  # /=, %= and shifts read what they write
         _note(tree, left, "", found)
-    return [*_index_nodes(left), right]
+    return [*index_nodes(left), right]
 
 
 def _visit_declarator(tree: Tree, node: Node, found: list[Event]) -> list[Node]:
@@ -203,7 +179,7 @@ def _note(tree: Tree, target: Node, update: str, found: list[Event]) -> None:
         found.append(Event(position, "opaque"))
         return
     name = tree.text(base)
-    if name in _unknown_pointers(tree):
+    if name in unknown_pointers(tree):
         found.append(Event(position, "opaque"))
     origin = origins(tree).get(name, (name, {}))[0]
     found.append(Event(position, "array", origin, Access(update, target, lambda: _index(tree, target, name))))
@@ -221,66 +197,3 @@ def _index(tree: Tree, target: Node, name: bytes) -> tuple[Polynomial | None, ..
     if name in origins(tree) and chain[0] is not None:
         chain[0] = added(chain[0], origins(tree)[name][1])
     return tuple(chain)
-
-
-@per_tree
-def _unknown_pointers(tree: Tree) -> frozenset[bytes]:
-    """Returns the local pointers of which nobody knows where they point."""
-    local = {
-        name.text for name in names(tree) if not name.is_parameter and b"*" in tree.text(name.declarator).split(b"=")[0]
-    }
-    return frozenset(local - {*origins(tree)})
-
-
-def _index_nodes(target: Node) -> list[Node]:
-    """Returns the index expressions of a subscript, of all levels of ``a[i][j]``; nothing for a plain variable."""
-    found: list[Node] = []
-    current: Node | None = target
-    while current is not None and current.type == "subscript_expression":
-        indices = current.child_by_field_name("indices")
-        found[:0] = indices.named_children if indices is not None else []
-        current = current.child_by_field_name("argument")
-    return found
-
-
-def _constant_names(tree: Tree) -> list[Name]:
-    """Returns the local variables that are declared once, with a value, and never assigned."""
-    counts: dict[bytes, int] = {}
-    for name in names(tree):
-        counts[name.text] = counts.get(name.text, 0) + 1
-    assigned = {
-        tree.text(target)
-        for node in tree.of("assignment_expression", "update_expression")
-        for target in [node.child_by_field_name("left") or node.child_by_field_name("argument")]
-        if target is not None
-    }
-    return [
-        name
-        for name in names(tree)
-        if counts[name.text] == 1 and name.text not in assigned and name.declarator.type == "init_declarator"
-    ]
-
-
-def _origin(
-    tree: Tree, value: Node, known: Mapping[bytes, tuple[bytes, Polynomial]], depth: int = 0
-) -> tuple[bytes, Polynomial] | None:
-    if depth > _MAX_DEPTH:
-        return None
-    if value.type == "identifier":
-        return known.get(tree.text(value), (tree.text(value), {}))
-    if value.type == "binary_expression":
-        left, right = value.child_by_field_name("left"), value.child_by_field_name("right")
-        operator = value.child_by_field_name("operator")
-        if left is None or right is None or operator is None or tree.text(operator) != b"+":
-            return None
-        base = _origin(tree, left, known, depth + 1) if left.type in {"identifier", "binary_expression"} else None
-        offset = polynomial(tree, right, definitions(tree))
-        return (base[0], added(base[1], offset)) if base is not None and offset is not None else None
-    if value.type == "pointer_expression" and tree.text(value).startswith(b"&"):
-        element = value.child_by_field_name("argument")
-        inner = element.child_by_field_name("argument") if element is not None else None
-        if element is None or inner is None or inner.type != "identifier" or len(_index_nodes(element)) != 1:
-            return None
-        offset = polynomial(tree, _index_nodes(element)[0], definitions(tree))
-        return (tree.text(inner), offset) if offset is not None else None
-    return None

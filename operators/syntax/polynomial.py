@@ -92,7 +92,12 @@ def added(one: Polynomial, other: Polynomial, sign: int = 1) -> Polynomial:
 
 def mentions(factor: bytes, variable: bytes) -> bool:
     """Whether ``variable`` occurs in a factor of a monomial."""
-    return variable in _WORD.findall(factor)
+    return variable in words(factor)
+
+
+def words(factor: bytes) -> list[bytes]:
+    """Returns the identifiers in a factor of a monomial."""
+    return _WORD.findall(factor)
 
 
 def written_out(of: Polynomial) -> str:

@@ -146,7 +146,8 @@ def test_partial_results_have_a_rest():
 
 @pytest.mark.parametrize("kind", ["partial_results", "accumulator_block", "jam", "unroll"])
 def test_unsigned_loops_that_begin_elsewhere_are_not_stepped(kind):
-    body = "for (unsigned long j = 1; j < N; ++j) { float s = 0; for (long k = 0; k < M; ++k) s += x[j * M + k]; y[j] = s; }"
+    inner = "float s = 0; for (long k = 0; k < M; ++k) s += x[j * M + k]; y[j] = s;"
+    body = f"for (unsigned long j = 1; j < N; ++j) {{ {inner} }}"
 
     assert all(each is None or "j_main" not in each for each in outcomes(kind, body, 6))
 
@@ -244,7 +245,8 @@ def test_fission_is_undone_by_fusion():
 
 @pytest.mark.parametrize("kind", ["fission", "fusion"])
 def test_loops_that_need_each_other_stay_as_they_are(kind):
-    body = "float s = 0;\nfor (long j = 0; j < N; ++j) { s += x[j]; y[j] = s; }\nfor (long j = 0; j < N; ++j) { y[j] /= s; }"
+    head = "for (long j = 0; j < N; ++j)"
+    body = f"float s = 0;\n{head} {{ s += x[j]; y[j] = s; }}\n{head} {{ y[j] /= s; }}"
 
     assert {None} == outcomes(kind, body, 4)
 
@@ -278,3 +280,21 @@ def test_vector_functions_are_declared_once():
 
     assert (1, 1) == (source.count("float expf(float) noexcept;"), source.count("#pragma omp simd"))
     assert KINDS["cpp"]["vector_functions"](parse(source, "cpp"), np.random.default_rng(0)) is None
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "for (long i = 0; i < M; ++i) { for (long j = 0; j < N; ++j) { y[j] = x[j]; y += 1; } }",
+        "float* p = y; p = p + 1; for (long i = 0; i < M; ++i) for (long j = 0; j < N; ++j) p[i * N + j] = x[j];",
+        "long n = N; const long k = n; n = 0; for (long i = 0; i < M; ++i) for (long j = 0; j < 4; ++j) y[k] = x[j];",
+    ],
+)
+def test_pointers_and_constants_that_moved_are_not_reasoned_about(body):
+    assert {None} == outcomes("interchange", body, 3)
+
+
+def test_a_local_pointer_is_followed_to_its_array():
+    body = "for (long i = 0; i < M; ++i) {\n  float* row = y + i * N;\n  for (long j = 0; j < N; ++j) row[j] = x[j];\n}"
+
+    assert all("row_1[j] = x[j];" in each for each in outcomes("jam", body, 3))

@@ -1,4 +1,4 @@
-"""Restructured kernels compute what their seeds compute: one build a task, with every variant under a name of its own."""
+"""Restructured kernels compute what their seeds compute: one build a task, each variant under its own name."""
 
 import shutil
 import subprocess
@@ -67,7 +67,7 @@ def variants(source: str, depth: int) -> list[tuple[str, str]]:
             chain = (applied(edit, now, "kernel") if edit is not None else None) or chain
             notes.append(f"{name}: {edit.note if edit else ''}")
         found.setdefault(chain, "; ".join(notes))
-    return [(text, note) for text, note in found.items()]
+    return list(found.items())
 
 
 def build(kernels: list[str], folder: Path) -> Path:

@@ -7,8 +7,9 @@ import textwrap
 import numpy as np
 from tree_sitter import Node
 
+from ..definitions import definitions
 from ..edit import Edit
-from ..effects import definitions, effects
+from ..effects import effects
 from ..loops import Loop, body_text, braced, code, loops, over, placed, renamed, text_of
 from ..polynomial import Polynomial, added, coefficient, polynomial, without, written_out
 from ..tree import Tree, walk
