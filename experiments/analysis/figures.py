@@ -31,6 +31,8 @@ HATCHES = ("", "///", "...", "xxx", "\\\\\\", "ooo")
 GREYS = ("#D9D9D9", "#B5CDE0", "#7FAFD0", "#3F86B8", "#0B4F82")
 """From light to dark, so that the stages of a funnel stay in order when printed."""
 GRID_POINTS = 81
+MOST_BANDS = 6
+"""More bands than this hide each other."""
 
 BUDGET_WORDS = {"evaluations": "evaluations", "seconds": "seconds", "tokens": "model tokens"}
 
@@ -118,9 +120,14 @@ def _mean_curve(grid: np.ndarray, by_task: Sequence[np.ndarray], rng: np.random.
 
 
 def best_so_far(axis: Axes, curves: Mapping[str, Curve], cost: str) -> Axes:
-    """Draws the mean best-so-far curve of each arm with its interval."""
+    """Draws the mean best-so-far curve of each arm; its interval is a band, or a bar at the end when arms are many."""
     for order, ((arm, curve), look) in enumerate(zip(curves.items(), looks(list(curves)).values(), strict=True)):
-        axis.fill_between(curve.x, curve.low, curve.high, color=look.colour, alpha=0.13, linewidth=0)
+        if len(curves) <= MOST_BANDS:
+            axis.fill_between(curve.x, curve.low, curve.high, color=look.colour, alpha=0.13, linewidth=0)
+        else:
+            end = curve.x[-1] * (1.01 + 0.012 * order)
+            axis.plot([end, end], [curve.low[-1], curve.high[-1]], color=look.colour, linestyle="-", linewidth=1.1)
+            axis.plot(end, curve.middle[-1], look.marker, color=look.colour, markersize=4)
         axis.plot(
             curve.x,
             curve.middle,
@@ -135,7 +142,8 @@ def best_so_far(axis: Axes, curves: Mapping[str, Curve], cost: str) -> Axes:
     axis.set_xlabel(BUDGET_WORDS[cost])
     axis.set_ylabel("best speedup so far\n(geometric mean, 95 % interval)")
     axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}×"))
-    axis.set_xlim(0, max((curve.x[-1] for curve in curves.values()), default=1.0))
+    room = 1.0 if len(curves) <= MOST_BANDS else 1.02 + 0.012 * len(curves)
+    axis.set_xlim(0, room * max((curve.x[-1] for curve in curves.values()), default=1.0))
     return axis
 
 

@@ -26,7 +26,7 @@ def paragraph(found: Sequence[Comparison], rules: Rules, metric: str) -> str:
     opening = (
         []
         if rules.is_declared
-        else ["EXPLORATORY: nothing was declared before the runs, so this suggests and proves nothing."]
+        else ["EXPLORATORY: no comparison was declared before the runs, so this suggests and proves nothing."]
     )
     tasks = max(each.num_tasks for each in found)
     opening.append(
@@ -113,7 +113,7 @@ def _power(found: Sequence[Comparison], rules: Rules) -> str:
     pairs = min(min(each.num_first, each.num_second) for each in found)
     effect = detectable_effect(pairs, alpha=rules.alpha / len(found))
     if effect >= 0.995:
-        return "A design of this size finds hardly any effect."
+        return "A design of this size, with so many comparisons, finds only the very largest effects."
     return f"A design of this size finds a probability of improvement of {effect:.2f} or more four times out of five."
 
 
