@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from .request import Completion
@@ -47,14 +48,17 @@ def _count(usage: object, name: str) -> int:
     return value if isinstance(value, int) and value >= 0 else 0
 
 
-def read_answer(body: dict[str, Any], choice: dict[str, Any], share: int = 1) -> Completion:
-    """Makes a completion of one choice.
+def read_answers(body: dict[str, Any], choices: Sequence[dict[str, Any]]) -> list[Completion]:
+    """Makes completions of all choices; the usage, which a server tells of all together, is divided among them."""
+    return [_read(body, choice, place, len(choices)) for place, choice in enumerate(choices)]
 
-    Args:
-        body: The whole answer, of which `read_choices` gave ``choice``.
-        choice: One of its choices.
-        share: Among how many choices the usage is divided.
-    """
+
+def _part(total: int, place: int, parts: int) -> int:
+    """Returns one of nearly equal whole parts, which sum to the total."""
+    return total // parts + (place < total % parts)
+
+
+def _read(body: dict[str, Any], choice: dict[str, Any], place: int, parts: int) -> Completion:
     message = choice.get("message")
     if not isinstance(message, dict):
         message = {"content": choice.get("text")}
@@ -63,8 +67,8 @@ def read_answer(body: dict[str, Any], choice: dict[str, Any], share: int = 1) ->
     return Completion(
         text=_text(message.get("content")),
         finish_reason=str(choice.get("finish_reason") or "stop"),
-        prompt_tokens=_count(usage, "prompt_tokens") // share,
-        completion_tokens=_count(usage, "completion_tokens") // share,
+        prompt_tokens=_part(_count(usage, "prompt_tokens"), place, parts),
+        completion_tokens=_part(_count(usage, "completion_tokens"), place, parts),
         model=str(body.get("model") or ""),
         reasoning=_text(reasoning),
     )

@@ -12,11 +12,12 @@ from typing import Any, Self, TypeVar
 
 import openai
 
-from .answer import NotAnAnswerError, one_line, read_answer, read_choices
+from .answer import NotAnAnswerError, one_line, read_answers, read_choices
 from .context import Fitted, estimate_tokens, fit
 from .deadline import Deadline, DeadlinePassedError, http_client
 from .errors import RequestRejected, RequestTimeout, ServerMismatch, ServerUnreachable
 from .facts import Facts, ask_facts, count_tokens, running_requests
+from .gathering import Gathering
 from .refusal import cause_of, is_context_error, is_read_timeout, retry_after_s, told
 from .request import Completion, Message, Request
 
@@ -27,6 +28,9 @@ LONGEST_PAUSE_S = 120.0
 
 EMPTY_ATTEMPTS = 2
 """How often an empty answer is asked again; each costs tokens."""
+
+MOST_CHOICES = 64
+"""Choices in one request."""
 
 CONTEXT_ATTEMPTS = 4
 """How often a prompt is shrunk that a server calls too long without telling its limit."""
@@ -61,6 +65,9 @@ class ServerClient:
         extra: Further fields of every body, e.g. ``{"top_k": 20}``; a request's own win.
         gpus: Of this machine that the server uses, as far as it is known; for `check_gpus`.
         turns: Whether requests and evaluations take turns.
+        gather_s: How long a request waits for others that differ in the seed alone; these become
+            one with several choices, so that a prompt is read once. Only the first one's seed is
+            then heeded by the server. 0 to ask each by itself.
 
     Attributes:
         base_url: As given.
@@ -84,6 +91,7 @@ class ServerClient:
         extra: Mapping[str, Any] | None = None,
         gpus: Sequence[int] = (),
         turns: bool = False,
+        gather_s: float = 0.0,
     ) -> None:
         if not base_url.startswith(("http://", "https://")):
             raise ValueError(f"llm.base_url must start with http:// or https://, is {base_url!r}")
@@ -101,6 +109,7 @@ class ServerClient:
         self._backoff_s = backoff_s
         self._context_tokens = context_tokens
         self._extra = dict(extra or {})
+        self._gathering = Gathering(self._complete, gather_s, MOST_CHOICES) if gather_s > 0 else None
         self._deadline = Deadline()
         self._lock = threading.Lock()
         self._facts: Facts | None = None
@@ -141,6 +150,11 @@ class ServerClient:
             ServerUnreachable: Nobody answered, in all attempts.
             ServerMismatch: What answers is not an OpenAI-compatible server with this model.
         """
+        return self._gathering.complete(request) if self._gathering else self._complete([request])[0]
+
+    def _complete(self, requests: Sequence[Request]) -> list[Completion]:
+        """Answers requests that are equal but for the seed."""
+        request = requests[0]
         retries: list[str] = []
         facts = self._with_retries(self._ask_facts, request, retries) if self._facts is None else self._facts
         limit = self._context_tokens or facts.context_tokens
@@ -150,13 +164,15 @@ class ServerClient:
         for _ in range(CONTEXT_ATTEMPTS):
             fitted = self._fit(asked, limit, facts)
             try:
-                completion = self._ask_until_text(asked, fitted, retries)
+                completions = self._ask_until_text(asked, fitted, retries, len(requests))
             except _TooLongError as error:
                 retries.append(one_line(error))
                 used = self._count(fitted.messages, asked.model, facts) + fitted.max_tokens
                 limit = int(min(limit or used, used) * 0.8)
                 continue
-            return replace(completion, server=facts.server, retries=tuple(retries))
+            told = [replace(each, server=facts.server, retries=tuple(retries)) for each in completions]
+            # Servers that know no "n" give one choice.
+            return [*told, *(self._complete([each])[0] for each in requests[len(told) :])]
         raise RequestRejected(f"{self.base_url} calls even a shortened prompt too long: {retries[-1]}", request)
 
     def running_requests(self) -> float | None:
@@ -186,15 +202,17 @@ class ServerClient:
             return Fitted(request.messages, request.max_tokens)
         return fit(request, limit, lambda messages: self._count(messages, request.model, facts))
 
-    def _ask_until_text(self, request: Request, fitted: Fitted, retries: list[str]) -> Completion:
+    def _ask_until_text(self, request: Request, fitted: Fitted, retries: list[str], count: int) -> list[Completion]:
         """Asks again, with another seed, when the model stops without having said anything."""
         for turn in range(EMPTY_ATTEMPTS):
             body = self._body(replace(request, seed=request.seed + turn), fitted)
-            completion = self._with_retries(partial(self._post, request, body), request, retries)
-            if completion.text.strip() or completion.finish_reason != "stop":
+            if count > 1:
+                body["n"] = count
+            completions = self._with_retries(partial(self._post, request, body), request, retries)
+            if any(each.text.strip() or each.finish_reason != "stop" for each in completions):
                 break
             retries.append("empty answer")
-        return replace(completion, cuts=fitted.cuts)
+        return [replace(each, cuts=fitted.cuts) for each in completions[:count]]
 
     def _body(self, request: Request, fitted: Fitted) -> dict[str, Any]:
         return {
@@ -208,7 +226,7 @@ class ServerClient:
             "max_tokens": fitted.max_tokens,
         }
 
-    def _post(self, request: Request, body: dict[str, Any]) -> Completion:
+    def _post(self, request: Request, body: dict[str, Any]) -> list[Completion]:
         """Makes one attempt."""
         start_s = time.monotonic()
         with self._deadline.within(self._timeout_s):
@@ -216,7 +234,8 @@ class ServerClient:
                 answer: Any = self._api.post("/chat/completions", body=body, cast_to=object)
                 choices = read_choices(answer)
             except openai.APIStatusError as error:
-                raise self._status_error(error, request) from error
+                # The server may have quoted the key, and causes are shown in tracebacks.
+                raise self._status_error(error, request) from (None if self._key in str(error) else error)
             except (openai.APIConnectionError, DeadlinePassedError) as error:
                 if self._deadline.passed or is_read_timeout(error):
                     message = f"no whole answer from {self.base_url} within {self._timeout_s:g} s (llm.timeout_s)"
@@ -224,7 +243,8 @@ class ServerClient:
                 raise _TryAgainError(cause_of(error)) from error
             except (NotAnAnswerError, ValueError) as error:
                 raise _TryAgainError(f"the answer is no chat completion: {one_line(error)}") from error
-        return replace(read_answer(answer, choices[0]), latency_s=time.monotonic() - start_s)
+        latency_s = time.monotonic() - start_s
+        return [replace(each, latency_s=latency_s) for each in read_answers(answer, choices)]
 
     def _status_error(self, error: openai.APIStatusError, request: Request) -> Exception:
         words = self._scrubbed(one_line(told(error)))

@@ -278,3 +278,43 @@ def test_a_completion_of_an_older_record_is_read() -> None:
 def test_sections_survive_json() -> None:
     request = Request(_long_prompt(100, 100, 100))
     assert request == Request.from_json(request.to_json())
+
+
+def _choices(body: dict) -> tuple:
+    count = body.get("n", 1)
+    choices = [{"message": {"content": f"{body['seed']}/{i}"}, "finish_reason": "stop"} for i in range(count)]
+    usage = {"prompt_tokens": 10, "completion_tokens": 3 * count + 1}
+    return 200, {}, {"model": "tiny", "choices": choices, "usage": usage}
+
+
+def _asked_together(fake: FakeServer, count: int, **different: object) -> list[Completion]:
+    with ServerClient(fake.url, "tiny", gather_s=0.3) as client, ThreadPoolExecutor(count) as pool:
+        client.complete(Request(PROMPT, seed=999))
+        fake.bodies.clear()
+        return list(pool.map(lambda seed: client.complete(Request(PROMPT, seed=seed, **different)), range(count)))
+
+
+def test_requests_that_differ_in_the_seed_alone_become_one(fake: FakeServer) -> None:
+    fake.answers = [_choices]
+    answers = _asked_together(fake, 4)
+    assert ([4], 4) == ([body.get("n") for body in fake.bodies], len({answer.text for answer in answers}))
+
+
+def test_the_usage_of_several_choices_is_divided(fake: FakeServer) -> None:
+    fake.answers = [_choices]
+    answers = _asked_together(fake, 4)
+    totals = sum(answer.prompt_tokens for answer in answers), sum(answer.completion_tokens for answer in answers)
+    assert (10, 13) == totals
+
+
+def test_a_server_that_gives_one_choice_is_asked_for_the_others(fake: FakeServer) -> None:
+    fake.answers = [lambda body: _choices({**body, "n": 1})]
+    answers = _asked_together(fake, 3)
+    assert (3, 3) == (len(fake.bodies), len({answer.text for answer in answers}))
+
+
+def test_a_failure_is_met_by_all_that_were_gathered(fake: FakeServer) -> None:
+    fake.answers = [completion(), (422, {}, {"detail": "no"})]
+    with pytest.raises(RequestRejected):
+        _asked_together(fake, 3)
+    assert 1 == len(fake.bodies)
