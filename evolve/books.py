@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .budget import Ledger
+from .budget import Goal, Ledger
 from .champion import Champion
 from .chronicle import Chronicle
 from .funnel import Funnel
@@ -12,6 +12,9 @@ from .individual import SEED, Individual
 from .lineage import Lineage
 from .novelty import Novelty
 from .run_files import RunFiles
+
+_IDLE_SLOTS = 2000
+"""After so many slots in a row without a kernel that is new, the space counts as exhausted."""
 
 
 class Books:
@@ -70,6 +73,15 @@ class Books:
         if individual.operator != SEED:
             self.funnel.add(individual, parents)
         self.lineage.add(individual, lesson)
+
+    def why_stop(self, goal: Goal) -> str:
+        """Returns why no further slot should be planned, or an empty text."""
+        best = self.champion.best
+        if goal.speedup is not None and best is not None and (best.evaluation.speedup or 0.0) >= goal.speedup:
+            return "target"
+        if goal.stagnation is not None and self.ledger.evaluations - self.improved_at >= goal.stagnation:
+            return "stagnation"
+        return "exhausted" if self.idle >= _IDLE_SLOTS else self.ledger.exhausted()
 
     def _is_new(self, individual: Individual) -> bool:
         """Whether the individual's kernel was evaluated for it, and not before; marks duplicates."""

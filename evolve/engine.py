@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 from fitness import Evaluation, Kernel, TaskError
 from llm import Rewarded
@@ -29,9 +29,6 @@ from .run_files import RunFiles, generation_record
 from .slot import Slot, individual_of, slim
 from .streams import stream
 from .warm_start import Seed
-
-_IDLE_SLOTS = 2000
-"""After so many slots in a row without a kernel that is new, the space counts as exhausted."""
 
 _DUEL_RESERVE = 4
 """At most so many evaluations are kept back for duels at the end of a budget."""
@@ -99,7 +96,7 @@ class Engine:
         self._brief = brief
         self._evaluations = evaluations
         self._journal = journal
-        self._seed = seed
+        self._stream = partial(stream, seed)
         self._goal = goal or Goal()
         self._objectives = check_objectives(objectives)
         self._duels = duels
@@ -255,16 +252,7 @@ class Engine:
     def _enter(self, individual: Individual, parents: Sequence[Individual], lesson: str) -> None:
         self._books.enter(individual, parents, lesson, len(self._flight))
         self._policy.tell(individual, self._stream(individual.slot, "tell"))
-        self.stop_reason = self.stop_reason or self._why_stop()
-
-    def _why_stop(self) -> str:
-        """Returns why no further slot should be planned, or an empty text."""
-        best, goal = self._books.champion.best, self._goal
-        if goal.speedup is not None and best is not None and (best.evaluation.speedup or 0.0) >= goal.speedup:
-            return "target"
-        if goal.stagnation is not None and self.ledger.evaluations - self._books.improved_at >= goal.stagnation:
-            return "stagnation"
-        return "exhausted" if self._books.idle >= _IDLE_SLOTS else self.ledger.exhausted()
+        self.stop_reason = self.stop_reason or self._books.why_stop(self._goal)
 
     def _report(self, offspring: Sequence[Individual]) -> Generation:
         """Closes a generation: clock, record, logbook, journal."""
@@ -301,9 +289,6 @@ class Engine:
         if self._files is not None:
             self._files.finish()
         self._journal.sync()
-
-    def _stream(self, slot: int, name: str) -> Any:
-        return stream(self._seed, slot, name)
 
     def _refuses(self, kernel: Kernel, committed: int) -> str:
         return self._novelty.refuses(kernel, committed) if self._novelty is not None else ""
