@@ -1,8 +1,9 @@
 """Search of a discrete tuning space with a surrogate model: ask for a configuration, tell what became of it.
 
-A well-spread initial design, then one step at a time: a Gaussian process on the logarithm of the objective, and the
-configuration with the greatest expected improvement among the neighbours, mutants and crossovers of the elites and a
-uniform sample (Jones 1998, https://doi.org/10.1023/A:1008306431147, made discrete as in BaCO, Hellsten 2023,
+A well-spread initial design, then one step at a time: a Gaussian process on the logarithm of the objective, another on
+whether configurations work at all, and the configuration with the greatest expected improvement times the probability
+to work among the neighbours, mutants and crossovers of the elites and a uniform sample (Jones 1998,
+https://doi.org/10.1023/A:1008306431147, made discrete as in BaCO, Hellsten 2023,
 https://doi.org/10.1145/3623278.3624770).
 """
 
@@ -23,6 +24,10 @@ FloatArray = npt.NDArray[np.float64]
 
 _SPREAD_SAMPLE = 600
 """Rows among which the initial design is spread; all of a large space would cost more and gain nothing."""
+
+
+_LEAST_FEASIBILITY = 0.02
+"""Floor of the modelled probability that a configuration works: no failure forbids its neighbourhood for good."""
 
 
 class SpaceExhausted(SearchError):  # noqa: N818 -- the errors of this package are named for what happened
@@ -66,6 +71,7 @@ class SurrogateSearch:
         self.refit_growth = refit_growth
         self.max_observations = max_observations
         self._model = GaussianProcess(space.tables, space.columns)
+        self._feasibility = GaussianProcess(space.tables, space.columns)
         self._told: dict[int, tuple[Levels, float]] = {}
         self._pending: dict[int, Levels] = {}
         self._design: list[Levels] | None = None
@@ -138,14 +144,19 @@ class SurrogateSearch:
         rows = self._unseen(self._candidates(rng))
         if not len(rows):
             return self._any(rng)
-        levels, targets, best = self._observations()
-        if len(self._told) >= self._next_fit:
-            self._model.fit(levels, targets)
+        levels, values = self._shown()
+        valid = ~np.isnan(values)
+        iterations = 15 if len(self._told) >= self._next_fit else 0
+        if iterations:
             self._next_fit = len(self._told) * self.refit_growth
-        else:
-            self._model.fit(levels, targets, iterations=0)
-        mean, deviation = self._model.predict(rows)
-        chosen: Levels = rows[np.argmax(_log_expected_improvement(mean, deviation, best))]
+        targets = _standardised(values[valid])
+        self._model.fit(*self._with_pending(levels[valid], targets), iterations=iterations)
+        worth = _log_expected_improvement(*self._model.predict(rows), float(targets.min()))
+        if not valid.all():
+            self._feasibility.fit(levels, valid.astype(np.float64), iterations=iterations)
+            likely, _ = self._feasibility.predict(rows)
+            worth += np.log(np.clip(likely, _LEAST_FEASIBILITY, 1.0))
+        chosen: Levels = rows[np.argmax(worth)]
         return chosen
 
     def _candidates(self, rng: np.random.Generator) -> Levels:
@@ -162,26 +173,21 @@ class SurrogateSearch:
         near.append(self.space.sample(rng, self.candidates - wanted))
         return self.space.existing(np.concatenate(near))
 
-    def _observations(self) -> tuple[Levels, FloatArray, float]:
-        """Rows and standardised targets of what the model is shown, and the best target.
-
-        A failure counts as the worst valid value. What is pending counts as average, so that it is not asked twice
-        over through its neighbours.
-        """
+    def _shown(self) -> tuple[Levels, FloatArray]:
+        """Rows and objectives that the models are shown, NaN for failures."""
         levels = np.array([row for row, _ in self._told.values()])
         values = np.array([value for _, value in self._told.values()])
         if len(values) > self.max_observations:
-            shown = _thin(values, self.max_observations)
-            levels, values = levels[shown], values[shown]
-        valid = ~np.isnan(values)
-        targets = np.log(values) if np.nanmin(values) > 0.0 else values
-        targets = np.where(valid, targets, targets[valid].max())
-        targets = (targets - targets.mean()) / (targets.std() or 1.0)
-        best = float(targets[valid].min())
-        if self._pending:
-            levels = np.concatenate([levels, np.array(list(self._pending.values()))])
-            targets = np.concatenate([targets, np.zeros(len(self._pending))])
-        return levels, targets, best
+            kept = _thin(values, self.max_observations)
+            levels, values = levels[kept], values[kept]
+        return levels, values
+
+    def _with_pending(self, levels: Levels, targets: FloatArray) -> tuple[Levels, FloatArray]:
+        """Adds what is pending as average, so that it is not asked twice over through its neighbours."""
+        if not self._pending:
+            return levels, targets
+        pending = np.array(list(self._pending.values()))
+        return np.concatenate([levels, pending]), np.concatenate([targets, np.zeros(len(pending))])
 
 
 def _spread(space: TuningSpace, rows: Levels, count: int, rng: np.random.Generator) -> list[Levels]:
@@ -214,6 +220,13 @@ def _vary(space: TuningSpace, elites: Levels, count: int, rng: np.random.Generat
         new = np.where(rng.random(count) < 0.5, stepped, rng.integers(num_levels))
         rows[every, columns] = np.where(change < num_changes, new, old)
     return rows
+
+
+def _standardised(values: FloatArray) -> FloatArray:
+    """Logarithms where all values are positive, shifted and scaled to mean 0 and standard deviation 1."""
+    targets = np.log(values) if values.min() > 0.0 else values
+    standardised: FloatArray = (targets - targets.mean()) / (targets.std() or 1.0)
+    return standardised
 
 
 def _thin(values: FloatArray, count: int) -> npt.NDArray[np.int64]:

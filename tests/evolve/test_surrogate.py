@@ -118,6 +118,17 @@ def test_all_failing(answer: float | None) -> None:
     assert len(set(asked)) == 30
 
 
+def test_learns_where_configurations_fail() -> None:
+    def mostly_failing(configuration: Sequence[Any]) -> float | None:
+        return None if configuration[3] != "column" else time(configuration)
+
+    asked = play(SurrogateSearch(space()), 2, 22, mostly_failing)
+    failed = [mostly_failing(configuration) is None for configuration in asked]
+
+    assert sum(failed[:12]) >= 5
+    assert sum(failed[12:]) <= 2  # two thirds of the space fail
+
+
 @pytest.mark.parametrize("answer", [0.0, 1.0, -3.0, 1e-300, 1e300])
 def test_equal_values(answer: float) -> None:
     assert len(set(play(SurrogateSearch(space(), initial=3), 0, 30, lambda _: answer))) == 30
@@ -146,7 +157,7 @@ def test_step_stays_bounded_beyond_max_observations() -> None:
     search = SurrogateSearch(space(), initial=5, max_observations=20)
 
     assert best(play(search, 0, 60)) < 1.2
-    assert len(search._observations()[1]) == 20
+    assert len(search._shown()[1]) == 20
 
 
 def test_space_too_large_to_list() -> None:
