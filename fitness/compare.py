@@ -51,7 +51,7 @@ def judge(outputs: Mapping[str, Array], expected: Mapping[str, Array], tolerance
         error = _errors(found, wanted)
         scale = _largest_finite(wanted)
         worst = max(worst, float(error.max()) / (scale or 1.0))
-        bad = ~(error <= tolerance[name])
+        bad = ~(error <= tolerance[name]) | ~np.isfinite(error)  # even under a tolerance that overflowed
         if bad.any() and not reason:
             reason = _describe(name, found, wanted, error, np.broadcast_to(bad, found.shape))
     return Verdict(not reason, worst, reason)
@@ -76,7 +76,7 @@ def _errors(found: Array, wanted: Array) -> NDArray[np.float64]:
         error: NDArray[np.float64] = np.abs(actual - wanted)
     if not np.isfinite(error).all():
         same = (actual == wanted) | (np.isnan(actual) & np.isnan(wanted))
-        error = np.where(same, 0.0, np.where(np.isfinite(error), error, np.inf))
+        return np.where(same, 0.0, np.where(np.isfinite(error), error, np.inf)).astype(np.float64)
     return error
 
 

@@ -20,7 +20,7 @@ NOT_PINNED = 0xFFFFFFFF
 
 LOAD, CALL, SEAL = 1, 2, 3
 HELLO, READY, LOADED, DONE, NO_LOAD, NO_MEMORY, THROWN, ENDED = range(1, 9)
-FINE, GONE, TIMED_OUT, FORGED, TAMPERED, UNWRITTEN, TOLD = 0, -1, -2, -3, -4, -5, -6
+FINE, GONE, TIMED_OUT, FORGED, TAMPERED, UNWRITTEN, TOLD, STARVED = 0, -1, -2, -3, -4, -5, -6, -7
 RAW, FLOAT32, FLOAT64 = 0, 1, 2
 WHOLE, PICKED, MEAN = 0, 1, 2
 
@@ -68,6 +68,7 @@ class Side(ctypes.Structure):
         ("cpu_ns", _I64),
         ("idle_ns", _I64),
         ("busy_ns", _I64),
+        ("limit_ns", _I64),
         ("schedstat", _I32),
         ("reserved", _I32),
         ("float_state", _U64),
@@ -121,7 +122,6 @@ class Timing(ctypes.Structure):
 
 _SIGNATURES = {
     "kw_greet": (_I32, [_I32, _I64, ctypes.POINTER(Side)]),
-    "kw_limit": (None, [ctypes.POINTER(Side), _I64]),
     "kw_exchange": (_I32, [ctypes.POINTER(Side), _U32, _U64, _U64, ctypes.POINTER(Sample)]),
     "kw_fill": (None, [ctypes.POINTER(Side), ctypes.POINTER(Plan), _U32, _P, ctypes.POINTER(Draw)]),
     "kw_inputs": (None, [ctypes.POINTER(Plan), _P, ctypes.POINTER(Draw), _P]),

@@ -104,7 +104,7 @@ def read_symbols(data: bytes) -> Symbols:
     """Reads the dynamic symbol table of a 64-bit little-endian ELF file; empty for anything else or damaged."""
     try:
         return _read_symbols(data)
-    except (struct.error, IndexError, ValueError):
+    except (struct.error, IndexError, ValueError, OverflowError):
         return Symbols(frozenset(), frozenset())
 
 

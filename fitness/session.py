@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import os
 import signal
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +23,7 @@ from .native import (
     NO_LOAD,
     NO_MEMORY,
     READY,
+    STARVED,
     TAMPERED,
     TIMED_OUT,
     TOLD,
@@ -87,7 +87,6 @@ class Session:
         environment: Mapping[str, str],
     ) -> None:
         self._driver = driver(sandbox.compiler)
-        self._started = time.monotonic()
         self._limits = limits
         self.arena = Arena(arena_bytes)
         options: dict[str, object] = {
@@ -104,6 +103,7 @@ class Session:
             self.arena.close()
             raise
         self.side = Side(work=self._confined.work.fileno(), arena=self.arena.address, cpu_ns=-1, schedstat=-1)
+        self.side.limit_ns = int(limits.wall_s * 1e9)
 
     def load(self) -> None:
         """Waits until the process has confined itself, then lets it load the artifact.
@@ -136,34 +136,23 @@ class Session:
             Failed: It did not come back as it should.
         """
         sample = Sample()
-        self.limit()
         outcome = self._driver.kw_exchange(ctypes.byref(self.side), order, count, dirty, ctypes.byref(sample))
         if outcome != FINE:
             raise self.failure(outcome)
         return sample
 
-    def limit(self) -> None:
-        """Lets every wait from now on end when this session's wall-clock limit is used up; only waits for it count.
-
-        Raises:
-            Failed: It is used up already.
-        """
-        left_s = self._limits.wall_s - self.side.busy_ns * 1e-9
-        if left_s <= 0:
-            raise self.failure(TIMED_OUT)
-        self._driver.kw_limit(ctypes.byref(self.side), int(left_s * 1e6) + 1)
-
     def failure(self, outcome: int) -> Failed:
         """Returns the verdict that belongs to an outcome of the driver.
 
         Raises:
-            MachineError: It timed out because the machine gave it no processor.
+            MachineError: The machine gave it no processor.
             SandboxError: It was killed from outside.
         """
         log = self._confined.log
         if outcome == TIMED_OUT:
-            self._blame_the_machine_if_starved()
             return Failed(Status.RUN_TIMEOUT, _join(f"stopped after {self._limits.wall_s:g} s", log))
+        if outcome == STARVED:
+            raise MachineError("the machine is too busy: a kernel was hardly ever given a processor")
         if outcome == FORGED:
             ended = self._confined.wait(0.05) is not None
             return self._gone() if ended else Failed(Status.TAMPERED, _join("it forged a message to its driver", log))
@@ -177,18 +166,6 @@ class Session:
             return self._told(log)
         assert outcome == GONE
         return self._gone()
-
-    def _blame_the_machine_if_starved(self) -> None:
-        """A process that waited for a processor most of the time, and used little of one, is no slow kernel."""
-        elapsed_s = time.monotonic() - self._started
-        try:
-            fields = Path(f"/proc/{self.side.process}/schedstat").read_text().split()
-        except OSError:
-            return
-        waited_s, used_s = int(fields[1]) * 1e-9, self._driver.kw_cpu_ns(self.side.process) * 1e-9
-        if waited_s > 0.5 * elapsed_s and used_s < 0.4 * elapsed_s:
-            text = f"the machine is too busy: a kernel got a processor for {used_s:.2g} s of {elapsed_s:.2g} s"
-            raise MachineError(text)
 
     def _told(self, log: str) -> Failed:
         if self.side.told == NO_MEMORY:

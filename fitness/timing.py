@@ -153,7 +153,6 @@ class Stopwatch:
         return float(max(net_ns, sample.cpu_ns if self._threads == 1 else 0))
 
     def _overhead(self, session: Session) -> float:
-        session.limit()
         found = float(self._driver.kw_overhead(ctypes.byref(session.side), 9))
         if found < 0:
             raise session.failure(int(found))
@@ -191,7 +190,6 @@ class Stopwatch:
         overhead_ns = [self._overhead(session) for session in self._sides]
         for index, session in enumerate(self._sides):
             timing.samples[index] = samples[index]
-            session.limit()
         if self._flush.size:
             timing.flush, timing.flush_bytes = self._flush.ctypes.data, self._flush.size
         first, second = (ctypes.byref(session.side) for session in self._sides)

@@ -67,7 +67,8 @@ uint64_t mix(uint64_t x) {
     return x ^ (x >> 31);
 }
 
-constexpr uint64_t GUARD = 0x7fd5c3a97fd5c3a9ull;  // NaN as float and as double: what is read too far shows
+// Around inputs a NaN, as float and as double: what is read too far shows. Around outputs a pattern of this call's own.
+uint64_t guard_for(int kind, uint64_t key) { return kind == 0 ? 0x7fd5c3a97fd5c3a9ull : mix(key ^ 0x6775617264ull); }
 
 // The two sources of an input, and what chooses between them. The very same code writes inputs, looks whether they
 // are intact, and hands them to the judge.
@@ -164,18 +165,18 @@ uint8_t* place_of(const Plan& plan, uint8_t* arena, uint32_t set, const Buffer& 
     return start_of(plan, arena, set, buffer.is_output ? 1 : 0) + buffer.offset;
 }
 
-// Calls `visit(at, bytes)` for every gap around the buffers of a set.
+// Calls `visit(at, bytes, kind)` for every gap around the buffers of a set.
 template <typename Visit>
 void for_guards(const Plan& plan, uint8_t* arena, uint32_t set, Visit visit) {
     uint64_t from[2] = {0, 0};
     for (uint32_t i = 0; i < plan.buffers; ++i) {
         const Buffer& buffer = plan.buffer[i];
         const int kind = buffer.is_output ? 1 : 0;
-        visit(start_of(plan, arena, set, kind) + from[kind], buffer.offset - from[kind]);
+        visit(start_of(plan, arena, set, kind) + from[kind], buffer.offset - from[kind], kind);
         from[kind] = buffer.offset + buffer.bytes;
     }
     for (int kind = 0; kind < 2; ++kind)
-        visit(start_of(plan, arena, set, kind) + from[kind], plan.stride[kind] - from[kind]);
+        visit(start_of(plan, arena, set, kind) + from[kind], plan.stride[kind] - from[kind], kind);
 }
 
 // Looks for poison at a few secret places and at both ends.
@@ -195,7 +196,9 @@ bool has_poison(const uint8_t* at, const Buffer& buffer, uint64_t key, uint64_t 
 Outcome inspect_set(const Plan& plan, uint8_t* arena, uint32_t set, const void* const* sources, const Draw& d,
                     bool with_inputs) {
     bool intact = true;
-    for_guards(plan, arena, set, [&](uint8_t* at, uint64_t bytes) { intact = intact && holds(at, bytes, GUARD); });
+    for_guards(plan, arena, set, [&](uint8_t* at, uint64_t bytes, int kind) {
+        intact = intact && holds(at, bytes, guard_for(kind, d.key));
+    });
     if (!intact) return TAMPERED;
     const void* const* first = sources + d.entries[0] * inputs_of(plan);
     const void* const* second = sources + d.entries[1] * inputs_of(plan);
@@ -216,7 +219,9 @@ Outcome inspect_set(const Plan& plan, uint8_t* arena, uint32_t set, const void* 
 void fill_set(const Plan& plan, uint8_t* arena, uint32_t set, const void* const* sources, const Draw& d) {
     const void* const* first = sources + d.entries[0] * inputs_of(plan);
     const void* const* second = sources + d.entries[1] * inputs_of(plan);
-    for_guards(plan, arena, set, [](uint8_t* at, uint64_t bytes) { spread(at, bytes, GUARD); });
+    for_guards(plan, arena, set, [&](uint8_t* at, uint64_t bytes, int kind) {
+        spread(at, bytes, guard_for(kind, d.key));
+    });
     for (uint32_t i = 0, input = 0; i < plan.buffers; ++i) {
         const Buffer& buffer = plan.buffer[i];
         uint8_t* at = place_of(plan, arena, set, buffer);
@@ -236,6 +241,12 @@ void write_call(const Side& side, const Plan& plan, uint32_t call, uint32_t set)
     memcpy(side.arena + 8ull * width * call, arguments, 8ull * width);
 }
 
+void wait_at_most(int fd, int64_t ns) {
+    const int64_t us = std::max<int64_t>(ns / 1000, 1000);
+    timeval limit{us / 1000000, us % 1000000};
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+}
+
 // Sends an order and waits for its answer. Messages that are waiting before the order was given were not asked for.
 Outcome exchange(const Own& own, Side& side, uint32_t kind, uint64_t count, uint64_t dirty, Sample& sample) {
     Message message{};
@@ -247,14 +258,20 @@ Outcome exchange(const Own& own, Side& side, uint32_t kind, uint64_t count, uint
     const int64_t start = now_ns();
     if (send(side.work, &order, sizeof order, MSG_NOSIGNAL) < 0) return GONE;
     ssize_t length;
-    do length = recv(side.work, &message, sizeof message, 0);
-    while (length < 0 && errno == EINTR);
-    sample.wall_ns = now_ns() - start;
-    side.busy_ns += sample.wall_ns;
-    side.cpu_ns = cpu_ns_of(side.process);
-    sample.delay_ns = delay_ns_of(side.schedstat) + own.delay_ns() - delay_before;
-    sample.cpu_ns = side.cpu_ns - cpu_before;
-    if (length < 0) return errno == EAGAIN || errno == EWOULDBLOCK ? TIMED_OUT : GONE;
+    for (;;) {
+        wait_at_most(side.work, side.limit_ns - side.busy_ns);
+        length = recv(side.work, &message, sizeof message, 0);
+        sample.wall_ns = now_ns() - start;
+        side.cpu_ns = cpu_ns_of(side.process);
+        sample.cpu_ns = side.cpu_ns - cpu_before;
+        sample.delay_ns = delay_ns_of(side.schedstat) + own.delay_ns() - delay_before;
+        if (length >= 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)) break;
+        const int64_t net = std::max(sample.wall_ns - sample.delay_ns, sample.cpu_ns);
+        if (side.busy_ns + net >= side.limit_ns) return TIMED_OUT;
+        if (sample.wall_ns > 10 * side.limit_ns) return STARVED;
+    }
+    side.busy_ns += std::max(sample.wall_ns - sample.delay_ns, sample.cpu_ns);
+    if (length < 0) return GONE;
     if (length == 0) return GONE;
     if (length != sizeof message || message.sequence != side.sequence) return FORGED;
     side.float_state = message.value;
@@ -375,8 +392,7 @@ extern "C" {
 
 // Waits for the first message on `fd`; the system says which process sent it. Returns its id, or 0.
 int32_t kw_greet(int32_t fd, int64_t timeout_us, Side* side) {
-    timeval limit{timeout_us / 1000000, timeout_us % 1000000};
-    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+    wait_at_most(fd, timeout_us * 1000);
     Message message{};
     iovec part{&message, sizeof message};
     alignas(cmsghdr) char room[CMSG_SPACE(sizeof(ucred))];
@@ -399,11 +415,6 @@ int32_t kw_greet(int32_t fd, int64_t timeout_us, Side* side) {
     ucred credentials;
     memcpy(&credentials, CMSG_DATA(control), sizeof credentials);
     return credentials.pid;
-}
-
-void kw_limit(const Side* side, int64_t timeout_us) {
-    timeval limit{timeout_us / 1000000, timeout_us % 1000000};
-    setsockopt(side->work, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
 }
 
 int32_t kw_exchange(Side* side, uint32_t kind, uint64_t count, uint64_t dirty, Sample* sample) {

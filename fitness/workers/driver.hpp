@@ -29,6 +29,7 @@ enum Outcome : int32_t {
     TAMPERED = -4,  // inputs changed or a guard zone overwritten
     UNWRITTEN = -5, // an output still holds its poison
     TOLD = -6,      // the runner reports NO_LOAD, NO_MEMORY or THROWN; see `Side::told`
+    STARVED = -7,   // others had the processor for so long that nothing can be said
 };
 
 struct Buffer {
@@ -63,7 +64,8 @@ struct Side {
     uint32_t told;
     int64_t cpu_ns;     // CPU time of the runner when it last reported; -1 before
     int64_t idle_ns;    // CPU time that it used when it had nothing to do
-    int64_t busy_ns;    // wall time that the driver has waited for it
+    int64_t busy_ns;    // how long the driver has waited for it, without what others had the processor
+    int64_t limit_ns;   // no more of that than this
     int32_t schedstat;  // the runner's /proc file of that name; -1 where there is none
     int32_t reserved;
     uint64_t float_state;

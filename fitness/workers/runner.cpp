@@ -6,7 +6,6 @@
 // `command` (a compiler) or loads `object` and calls `symbol` whenever the driver asks. When the child ends, for
 // whatever reason, init reports its wait status and kills everything that is left; when the driver hangs up, too.
 #include <dlfcn.h>
-#include <malloc.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <sys/mman.h>
@@ -55,8 +54,11 @@ static void say(int fd, uint32_t kind, uint32_t sequence, uint64_t value, uint64
 
 static char* notes = nullptr;  // the last page of the arena: what may help to explain an end; believed for that only
 
-static void* noted(void* memory, size_t size) {
+static uint8_t dirt = 0;  // what fresh memory holds, so that nobody takes it for zero; 0 leaves it as it is
+
+static void* noted(void* memory, size_t size, bool fresh = false) {
     if (!memory && size > 0 && notes) notes[0] = 1;
+    if (memory && fresh && dirt) memset(memory, dirt, size);
     return memory;
 }
 
@@ -67,14 +69,14 @@ void* __libc_malloc(size_t);
 void* __libc_calloc(size_t, size_t);
 void* __libc_realloc(void*, size_t);
 void* __libc_memalign(size_t, size_t);
-void* malloc(size_t size) { return noted(__libc_malloc(size), size); }
+void* malloc(size_t size) { return noted(__libc_malloc(size), size, true); }
 void* calloc(size_t count, size_t size) { return noted(__libc_calloc(count, size), count * size); }
 void* realloc(void* old, size_t size) { return noted(__libc_realloc(old, size), size); }
-void* memalign(size_t alignment, size_t size) { return noted(__libc_memalign(alignment, size), size); }
-void* aligned_alloc(size_t alignment, size_t size) { return noted(__libc_memalign(alignment, size), size); }
+void* memalign(size_t alignment, size_t size) { return noted(__libc_memalign(alignment, size), size, true); }
+void* aligned_alloc(size_t alignment, size_t size) { return noted(__libc_memalign(alignment, size), size, true); }
 int posix_memalign(void** result, size_t alignment, size_t size) {
     if (alignment % sizeof(void*) != 0 || (alignment & (alignment - 1)) != 0 || alignment == 0) return EINVAL;
-    void* memory = noted(__libc_memalign(alignment, size), size);
+    void* memory = noted(__libc_memalign(alignment, size), size, true);
     if (!memory) return ENOMEM;
     *result = memory;
     return 0;
@@ -168,9 +170,7 @@ static uint32_t call_all(void* function, Invoke call, const long* table, int wid
         }
         if (!function) break;
         reset_float_state();
-#if defined(__GLIBC__)
-        if (order.extra) mallopt(M_PERTURB, static_cast<int>(order.extra));
-#endif
+        dirt = static_cast<uint8_t>(order.extra);
         uint32_t kind = call_all(function, invokers[width], reinterpret_cast<long*>(arena), width, order);
         say(work, kind, order.sequence, float_state());
     }

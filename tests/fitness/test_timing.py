@@ -1,0 +1,81 @@
+import numpy as np
+import pytest
+
+from fitness import Calibration, Measurement
+from fitness.plausibility import check_idleness, check_roofline
+from fitness.series import Series
+from fitness.session import Failed
+from fitness.statistics import bootstrap_medians, ratio_interval
+from small_task import Twice
+
+
+def rng():
+    return np.random.default_rng(7)
+
+
+def series(candidate_s, baseline_s, calls=1):
+    wall = np.array([candidate_s, baseline_s])
+    return Series("time-20000", wall, wall, calls, 0)
+
+
+def test_the_median_of_one_value_is_that_value():
+    assert np.all(bootstrap_medians(np.array([3.0]), rng(), 5) == 3.0)
+
+
+def test_resampled_medians_agree_with_numpy():
+    values, n = rng().standard_normal(8), 6
+    drawn = values[np.random.default_rng(7).integers(0, 8, (n, 8))]
+    assert bootstrap_medians(values, np.random.default_rng(7), n) == pytest.approx(np.median(drawn, axis=1))
+
+
+def test_the_interval_holds_the_median():
+    middle, (low, high) = ratio_interval([rng().normal(1.1, 0.05, 21)], rng())
+    assert low <= middle <= high
+
+
+def test_the_interval_covers_the_truth_as_often_as_it_says():
+    draws = [np.random.default_rng(seed).normal(1.1, 0.02, 25) for seed in range(200)]
+    covered = [low <= 1.1 <= high for _, (low, high) in (ratio_interval([each], rng()) for each in draws)]
+    assert 0.88 <= np.mean(covered) <= 1.0
+
+
+def test_workloads_are_averaged_geometrically():
+    middle, _ = ratio_interval([np.full(5, 4.0), np.full(5, 1.0)], rng())
+    assert middle == pytest.approx(2.0)
+
+
+def test_drift_common_to_both_sides_cancels():
+    drift = np.linspace(1.0, 3.0, 11)
+    assert series(drift, 1.5 * drift).measurement(rng(), None).speedup == pytest.approx(1.5)
+
+
+def test_latency_stands_on_the_calibrated_scale():
+    measurement = series([1e-3] * 4, [2e-3] * 4).measurement(rng(), 500.0)
+    assert (250.0, 500.0) == (measurement.latency_us, measurement.reference_latency_us)
+
+
+def measured(latency_us):
+    return Measurement("time-20000", (latency_us,), (1.0,), latency_us, 1.0, 1.0 / latency_us, (0.1, 2.0))
+
+
+def test_a_time_below_what_the_bytes_take_is_suspect():
+    calibration = Calibration({}, 0.01, bytes_per_s=1e11, flops_per_s=1e12)
+    with pytest.raises(Failed, match="suspect"):
+        check_roofline(Twice(), [measured(0.5)], calibration)
+
+
+def test_a_time_above_the_bound_passes():
+    check_roofline(Twice(), [measured(2.0)], Calibration({}, 0.01, bytes_per_s=1e11, flops_per_s=1e12))
+
+
+def test_without_peaks_nothing_is_suspect():
+    check_roofline(Twice(), [measured(1e-6)], Calibration({}, 0.01))
+
+
+def test_work_between_the_calls_is_suspect():
+    with pytest.raises(Failed, match="suspect"):
+        check_idleness(idle_s=5e-3, busy_s=1e-2, trips=10)
+
+
+def test_what_a_system_call_takes_is_not():
+    check_idleness(idle_s=1e-4, busy_s=1e-2, trips=10)
