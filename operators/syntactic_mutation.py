@@ -116,7 +116,11 @@ class Form:
 
 def is_text(source: str) -> bool:
     """Whether a source can be written to a file: it has no half of a surrogate pair."""
-    return not any("\ud800" <= letter <= "\udfff" for letter in source)
+    try:
+        source.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def grammar_of(language: Language) -> str:

@@ -18,35 +18,26 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import fitness.tasks
-from evolve import Budget, Engine, Journal, RecordedEvaluations, stream
-from evolve.choice import Weights
-from evolve.policies import MuPlusLambda
-from fitness import Evaluator, Kernel, Status, Task
+from omegaconf import DictConfig
+
+from evolve import stream
+from fitness import Kernel, Status
 from fitness.executors import Local
-from fitness.languages import Cpp
-from fitness.targets import Cpu
 from operators import Brief, Memory, Operator, Proposal, SyntacticCrossover, SyntacticMutation
 
-TASKS = {
-    "matmul": "Matmul",
-    "row_sum": "RowSum",
-    "softmax": "Softmax",
-    "layer_norm": "LayerNorm",
-    "gelu_bias": "GeluBias",
-    "transpose": "Transpose",
-    "prefix_sum": "PrefixSum",
-    "conv1d": "Conv1d",
-    "stencil2d": "Stencil2d",
-    "bucketize": "Bucketize",
-}
-TARGET: Any = Cpu()  # frozen, which the protocols with their plain attributes do not take
-LANGUAGE: Any = Cpp()
-QUICK: dict[str, Any] = {"min_pairs": 5, "max_pairs": 15, "time_limit_s": 0.1}
+from ..build import Problem, build_engine, build_problem
+from ..composition import composed
+
+TASKS = (
+    *("matmul", "row_sum", "softmax", "layer_norm", "gelu_bias"),
+    *("transpose", "prefix_sum", "conv1d", "stencil2d", "bucketize"),
+)
+MARKS = (50, 100, 150, 300)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,21 +48,25 @@ class Founder:
     evaluation: Any = None
 
 
-def task_of(name: str) -> Task:
-    """Returns a task with its default sizes."""
-    task: Task = getattr(fitness.tasks, TASKS[name])()
-    return task
+def configuration(name: str, *overrides: str) -> DictConfig:
+    """Returns the configuration of a run on a task, with few samples a timing."""
+    return composed([f"task={name}", "operators=syntactic", "evaluator=quick", "generations=null", *overrides])
+
+
+def founded(name: str) -> tuple[Problem, Founder, Brief]:
+    """Returns a problem, its seed kernel as a parent, and a brief in which that has descendants."""
+    problem = build_problem(configuration(name))
+    founder = Founder(problem.task.seed_kernel("cpp"))
+    return problem, founder, Brief(problem.task, problem.target, problem.language, memory=Memory(ancestors=(founder,)))
 
 
 def funnel(name: str, proposals: int, seed: int) -> dict[str, Any]:
     """Makes single mutations of a seed kernel and evaluates the distinct ones."""
-    task = task_of(name)
-    founder = Founder(task.seed_kernel("cpp"))
-    brief = Brief(task, TARGET, LANGUAGE, memory=Memory(ancestors=(founder,)))
+    problem, founder, brief = founded(name)
     operator = SyntacticMutation(more_edits=0.0)
     made = [operator.propose([founder], brief, stream(seed, slot, "funnel")) for slot in range(proposals)]
     kernels = {each.kernel.digest: each.kernel for each in made if each.kernel is not None}
-    verdicts = dict(_evaluated(task, list(kernels.values())))
+    verdicts = dict(_evaluated(problem, list(kernels.values())))
     kinds: dict[str, Counter[str]] = {}
     for proposal in made:
         _count(kinds.setdefault(proposal.note.split(":", maxsplit=1)[0], Counter()), proposal, verdicts)
@@ -97,8 +92,8 @@ def _count(counts: Counter[str], proposal: Proposal, verdicts: dict[str, tuple[S
     counts["twice_as_fast"] += speedup is not None and speedup > 2.0
 
 
-def _evaluated(task: Task, kernels: Sequence[Kernel]) -> Iterator[tuple[str, tuple[Status, float | None]]]:
-    evaluator = Evaluator(task, TARGET, LANGUAGE, **QUICK)
+def _evaluated(problem: Problem, kernels: Sequence[Kernel]) -> Iterator[tuple[str, tuple[Status, float | None]]]:
+    evaluator = problem.evaluator
     calibration = evaluator.calibrate()
     with Local() as executor:
         futures = [executor.submit(evaluator.evaluate, kernel, calibration) for kernel in kernels]
@@ -107,42 +102,25 @@ def _evaluated(task: Task, kernels: Sequence[Kernel]) -> Iterator[tuple[str, tup
             yield kernel.digest, (evaluation.status, evaluation.speedup)
 
 
-def search(name: str, seed: int, budget: Budget, weights: dict[str, float] | None) -> dict[str, Any]:
+def search(name: str, seed: int, overrides: Sequence[str]) -> dict[str, Any]:
     """Searches with mutation and crossover alone; returns the best speedup over evaluations."""
-    task = task_of(name)
-    evaluator = Evaluator(task, TARGET, LANGUAGE, **QUICK)
-    operators: dict[str, Operator] = {"mutate": SyntacticMutation(weights), "crossover": SyntacticCrossover()}
-    policy = MuPlusLambda(mu=8, lambda_=16, choice=Weights({"mutate": 0.8, "crossover": 0.2}))
-    curve, counts, start = [], Counter[str](), time.monotonic()
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        Local() as executor,
-        Journal(Path(folder) / "journal.jsonl") as journal,
-    ):
-        engine = Engine(
-            seed_kernels=[task.seed_kernel("cpp")],
-            operators=operators,
-            policy=policy,
-            brief=Brief(task, TARGET, LANGUAGE),
-            evaluations=RecordedEvaluations(evaluator, executor, journal),
-            journal=journal,
-            seed=seed,
-            budget=budget,
-            verify=True,
-        )
+    config = configuration(name, f"seed={seed}", *overrides)
+    problem = build_problem(config)
+    curve: list[tuple[int, float | None, float]] = []
+    counts, start, best = Counter[str](), time.monotonic(), ""
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
+        engine = build_engine(config, problem, stack, Path(folder))
         for generation in engine.run():
             curve.append((generation.evaluations, generation.best.evaluation.speedup, time.monotonic() - start))
             counts.update(f"{each.operator} {each.evaluation.status}" for each in generation.offspring)
+            best = generation.best.kernel.source
         verified = engine.verification.speedup if engine.verification is not None else None
-        best = generation.best.kernel.source
     return {"task": name, "seed": seed, "curve": curve, "verified": verified, "statuses": {**counts}, "best": best}
 
 
 def cost(name: str, proposals: int) -> dict[str, Any]:
     """Measures the CPU time of mutations and crossovers of kernels that are two generations old."""
-    task = task_of(name)
-    founder = Founder(task.seed_kernel("cpp"))
-    brief = Brief(task, TARGET, LANGUAGE, memory=Memory(ancestors=(founder,)))
+    _, founder, brief = founded(name)
     mutate, cross = SyntacticMutation(), SyntacticCrossover()
     made = [mutate.propose([founder], brief, stream(1, slot, "old")).kernel for slot in range(8)]
     parents = [Founder(kernel) for kernel in made if kernel is not None]
@@ -164,9 +142,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--tasks", default=",".join(TASKS), help="names, with commas between them")
     parser.add_argument("--seeds", default="0", help="numbers, with commas between them")
     parser.add_argument("--proposals", type=int, default=100, help="of funnel and cost")
-    parser.add_argument("--evaluations", type=int, default=200, help="of each search")
-    parser.add_argument("--seconds", type=float, default=None, help="of each search, at most")
-    parser.add_argument("--weights", type=json.loads, default=None, help="of kinds of edits, e.g. '{\"tile\": 3}'")
+    parser.add_argument("overrides", nargs="*", help="of each search, e.g. budget.evaluations=200 mu=4")
     parser.add_argument("--json", type=Path, default=None, help="where the records go")
     options = parser.parse_args(arguments)
     records = []
@@ -175,7 +151,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             if options.measurement == "funnel":
                 record = funnel(name, options.proposals, seed)
             elif options.measurement == "search":
-                record = search(name, seed, Budget(options.evaluations, options.seconds), options.weights)
+                record = search(name, seed, options.overrides or ["budget.evaluations=150"])
             else:
                 record = cost(name, options.proposals)
             records.append(record)
@@ -187,9 +163,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def _line(record: dict[str, Any]) -> str:
     """Returns one line for people."""
     if "curve" in record:
-        marks = {50: None, 100: None, 150: None, 300: None}
+        marks: dict[int, float] = {}
         for evaluations, speedup, _ in record["curve"]:
-            marks.update({mark: speedup for mark in marks if evaluations <= mark})
+            marks.update({mark: speedup for mark in MARKS if evaluations <= mark})
         reached = ", ".join(f"{speedup:.2f} at {mark}" for mark, speedup in marks.items() if speedup)
         evaluations, speedup, elapsed = record["curve"][-1]
         verified = f"{record['verified']:.2f}" if record["verified"] else "none"

@@ -90,7 +90,7 @@ def recombined(pair: Genomes, grammar: str, rng: np.random.Generator) -> str:
     return _joined(pair.units, kept)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=256)
 def hunks(base: str, source: str, grammar: str) -> tuple[Hunk, ...]:
     """Returns what must be replaced in ``base`` to give ``source``."""
     old, new = units(base, grammar), units(source, grammar)
@@ -103,7 +103,7 @@ def hunks(base: str, source: str, grammar: str) -> tuple[Hunk, ...]:
     return tuple(found)
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=128)
 def units(source: str, grammar: str) -> tuple[str, ...]:
     """Returns a source cut into pieces at the beginning and end of every statement; joined they are the source."""
     tree = parse(source, grammar)

@@ -109,6 +109,7 @@ def code(body: Node) -> list[Node]:
     return [child for child in statements(body) if child.type != "preproc_call"]
 
 
+@per_tree
 def innermost(tree: Tree) -> list[Loop]:
     """Returns the counting loops without loops in them."""
     return [loop for loop in loops(tree) if not any(node.type in LOOPS for node in walk(loop.body))]
@@ -192,9 +193,8 @@ def stepping(tree: Tree, loop: Loop, width: int, body: str) -> list[str]:
 
 def header_words(tree: Tree, loop: Loop) -> set[str]:
     """Returns the identifiers between the parentheses of a loop."""
-    start, end = loop.header
-    found = [node for node in walk(loop.node) if node.type == "identifier" and start <= node.start_byte < end]
-    return {_decoded(tree.text(node)) for node in found}
+    parts = [part for part in loop.node.named_children if part != loop.body]
+    return {_decoded(tree.text(node)) for part in parts for node in walk(part) if node.type == "identifier"}
 
 
 def _renamed_range(tree: Tree, span: tuple[int, int], nodes: list[Node], replacements: Mapping[str, str]) -> str:
@@ -282,7 +282,8 @@ def _with_pragmas(tree: Tree, node: Node) -> int:
 
 def enclosing_loops(tree: Tree, node: Node) -> list[Loop]:
     """Returns the counting loops around ``node``, nearest first."""
-    return [loop for above in ancestors(node) if (loop := as_loop(tree, above)) is not None]
+    around = [above for above in ancestors(node) if above.type == "for_statement"]
+    return [loop for above in around if (loop := as_loop(tree, above)) is not None]
 
 
 def _decoded(text: bytes) -> str:

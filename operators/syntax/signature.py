@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+
+from tree_sitter import Node
 
 from .tree import Tree, walk
 
@@ -18,7 +21,7 @@ def signature(tree: Tree, entry_point: str) -> tuple[str, ...]:
     """
     name = entry_point.encode("utf-8", "surrogatepass")
     found = []
-    for node in tree.of("function_definition"):
+    for node in _functions(tree.root):
         body = node.child_by_field_name("body")
         head = node.child_by_field_name("name") or node.child_by_field_name("declarator")
         if body is None or head is None or not any(tree.text(each) == name for each in walk(head)):
@@ -27,3 +30,14 @@ def signature(tree: Tree, entry_point: str) -> tuple[str, ...]:
         text = _PROMISES.sub(b" ", tree.source[node.start_byte : body.start_byte])
         found.append(f"{linkage} {' '.join(text.decode('utf-8', 'replace').split())}")
     return tuple(found)
+
+
+def _functions(root: Node) -> Iterator[Node]:
+    """Yields the outermost functions in the order of the text; it never looks into one."""
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        if node.type == "function_definition":
+            yield node
+        else:
+            stack.extend(reversed(node.named_children))

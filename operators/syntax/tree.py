@@ -115,7 +115,7 @@ def ancestors(node: Node) -> Iterator[Node]:
         current = current.parent
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=64)  # a population and its latest children; a tree is some thousand objects
 def parse(source: str, grammar: str) -> Tree:
     """Returns the tree of ``source``; every text has one, if with errors.
 

@@ -42,8 +42,10 @@ def reciprocal(tree: Tree, rng: np.random.Generator) -> Edit | None:
     """Multiplies by the reciprocal of a divisor that is the same in every iteration."""
     for node in shuffled(tree.of("binary_expression", "assignment_expression"), rng):
         sign, right = node.child_by_field_name("operator"), node.child_by_field_name("right")
+        if sign is None or right is None or tree.text(sign) not in {b"/", b"/="}:
+            continue
         around = enclosing_loops(tree, node)
-        if sign is None or right is None or tree.text(sign) not in {b"/", b"/="} or not around:
+        if not around:
             continue
         loop = around[0]
         changing = _changing(tree, loop)
