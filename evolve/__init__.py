@@ -2,8 +2,8 @@
 
 `Engine` runs a search; a `Policy` decides it. `Journal` keeps every answer of the outside world, and
 `RecordedClient` and `RecordedEvaluations` put it in front of the two doors. `Individual` is a kernel
-in a population, `Generation` one turn of the loop. Policies and choices are named in configuration by
-their modules' import paths.
+in a population, `Generation` one turn of the loop. Policies, selections and choices of operators are in
+`evolve.policies`.
 """
 
 from .budget import Budget, Goal
@@ -23,9 +23,9 @@ from .individual import Fitness, Generation, Individual
 from .journal import Journal, read_journal
 from .novelty import Novelty
 from .policy import Plan, Policy
-from .recording import RecordedClient, RecordedEvaluations
+from .recording import Evaluations, RecordedClient, RecordedEvaluations
 from .streams import deap_random, stream
-from .warm_start import Seed
+from .warm_start import Seed, from_folder, from_run, nearest_runs
 
 __all__ = [
     "Engine",
@@ -33,6 +33,9 @@ __all__ = [
     "Goal",
     "Novelty",
     "Seed",
+    "from_folder",
+    "from_run",
+    "nearest_runs",
     "Individual",
     "Fitness",
     "Generation",
@@ -40,6 +43,7 @@ __all__ = [
     "Policy",
     "Journal",
     "read_journal",
+    "Evaluations",
     "RecordedClient",
     "RecordedEvaluations",
     "stream",

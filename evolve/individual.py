@@ -89,10 +89,14 @@ def objective_value(evaluation: Evaluation, kernel: Kernel, name: str) -> float 
     Args:
         evaluation: What became of it.
         kernel: The kernel.
-        name: ``"latency_us"``, ``"max_rel_error"``, ``"source_bytes"`` or ``"static.<metric>"``.
+        name: ``"latency_us"``, ``"latency_us.<workload>"``, ``"max_rel_error"``, ``"source_bytes"`` or
+            ``"static.<metric>"``.
     """
     value: float | None
-    if name == "source_bytes":
+    if name.startswith("latency_us."):
+        workload = name.removeprefix("latency_us.")
+        value = next((each.latency_us for each in evaluation.measurements if each.workload == workload), None)
+    elif name == "source_bytes":
         value = float(len(kernel.source.encode()))
     elif name.startswith("static."):
         value = evaluation.static.get(name.removeprefix("static."))
@@ -123,8 +127,9 @@ def check_objectives(objectives: Sequence[str]) -> tuple[str, ...]:
     if not objectives:
         raise ValueError("at least one objective is needed, e.g. latency_us")
     for name in objectives:
-        if name not in known and not name.startswith("static."):
-            raise ValueError(f"unknown objective {name!r}; known are {', '.join(known)} and static.<metric>")
+        if name not in known and not name.startswith(("static.", "latency_us.")):
+            more = "latency_us.<workload> and static.<metric>"
+            raise ValueError(f"unknown objective {name!r}; known are {', '.join(known)}, {more}")
     return tuple(objectives)
 
 

@@ -192,6 +192,16 @@ class Journal:
         )
 
 
+def read_configuration(path: Path | str) -> Mapping[str, Any]:
+    """Returns the configuration that a journal was begun with; empty when there is none, or no journal."""
+    try:
+        header = next(scan(Path(path)), None)
+    except JournalError:
+        return {}
+    configuration = header.data.get("configuration") if header is not None else None
+    return configuration if isinstance(configuration, Mapping) else {}
+
+
 def read_journal(path: Path | str) -> Iterator[tuple[str, str, float, JSON]]:
     """Yields kind, key, time in seconds since the run began, and value of every recorded answer.
 

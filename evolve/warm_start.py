@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 from fitness import Kernel
 
 from .errors import EvolveError
+from .journal import read_configuration
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +67,30 @@ def from_run(run_directory: Path | str, count: int = 1) -> list[Seed]:
         if record["kernel"] in fastest
     }
     return [Seed(sources[digest], f"{run_directory.name}/{digest[:12]}") for digest in fastest if digest in sources]
+
+
+def nearest_runs(runs: Path | str, configuration: Mapping[str, Any]) -> list[Path]:
+    """Returns the run directories below a folder that may help a new run, the nearest first.
+
+    Only runs in the same language count. A run on the same task is nearer than one on the same target;
+    among equals the order is that of their names.
+
+    Args:
+        runs: Holds run directories at any depth.
+        configuration: Of the new run, as given to `Journal`, with ``task``, ``language`` and ``target``.
+
+    Raises:
+        EvolveError: There is no run in this language.
+    """
+    ranked = []
+    for journal in sorted(Path(runs).rglob("journal.jsonl*")):
+        old = read_configuration(journal)
+        same = {group: old.get(group) == configuration.get(group) for group in ("task", "language", "target")}
+        if same["language"] and "language" in old:
+            ranked.append((not same["task"], not same["target"], journal.parent))
+    if not ranked:
+        raise EvolveError(f"{runs}: no run in this language to start from")
+    return [directory for _, _, directory in sorted(ranked)]
 
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:

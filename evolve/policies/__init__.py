@@ -4,9 +4,11 @@ Without a population: `RandomSampling`, `SequentialConditioned`. One line: `OneP
 `Greedy`, `UCT`. Populations: `MuPlusLambda`, `MuCommaLambda`, `SteadyState`, `NSGA2`,
 `WeightedParents`, `ClusterSoftmax`. Archives: `MapElites` with `Curiosity` or `Uniform` and the
 descriptors `MemoryLevel`, `ParallelLevel`, `AlgorithmLevel`, `Metric`. Around others: `Islands`,
-`Phases`. Selections beside DEAP's: `select_certified`, `select_by_rank`, `select_by_beta`.
+`Phases`. Choice of operators: `Weights`, or the bandits `UCB1`, `ThompsonSampling` and
+`AdaptivePursuit`. Selections beside DEAP's: `select_certified`, `select_by_rank`, `select_by_beta`.
 """
 
+from ..choice import UCB1, AdaptivePursuit, ThompsonSampling, Weights
 from .descriptors import AlgorithmLevel, MemoryLevel, Metric, ParallelLevel
 from .funsearch import ClusterSoftmax
 from .generational import MuCommaLambda, MuPlusLambda
@@ -42,6 +44,10 @@ __all__ = [
     "Metric",
     "Islands",
     "Phases",
+    "Weights",
+    "UCB1",
+    "ThompsonSampling",
+    "AdaptivePursuit",
     "select_certified",
     "select_by_rank",
     "select_by_beta",

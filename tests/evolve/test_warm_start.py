@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from evolve import EvolveError, Seed
+from evolve import EvolveError, Seed, from_folder, from_run, nearest_runs
 from evolve.policies import MuPlusLambda
-from evolve.warm_start import from_folder, from_run
 from toy_search import BITS, kernel, run
 
 
@@ -51,3 +50,22 @@ def test_a_folder_without_a_run_is_one_line(tmp_path: Path, damage: str) -> None
 def test_a_missing_run_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(EvolveError, match="cannot be read"):
         from_run(tmp_path / "nothing")
+
+
+def test_the_nearest_run_is_of_the_same_task(tmp_path: Path) -> None:
+    wanted = {"task": {"name": "softmax"}, "language": {"name": "cpp"}, "target": {"name": "cpu"}}
+    others = {
+        "a_other_task": {**wanted, "task": {"name": "matmul"}},
+        "b_other_target": {**wanted, "target": {"name": "h200"}},
+        "c_other_language": {**wanted, "language": {"name": "triton"}},
+        "d_equal": wanted,
+    }
+    for name, configuration in others.items():
+        run(MuPlusLambda(mu=1, lambda_=1), tmp_path / name, 1, configuration=configuration)
+
+    assert ["d_equal", "b_other_target", "a_other_task"] == [path.name for path in nearest_runs(tmp_path, wanted)]
+
+
+def test_no_run_in_the_language_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(EvolveError, match="no run in this language"):
+        nearest_runs(tmp_path, {"language": {"name": "cpp"}})
