@@ -207,6 +207,9 @@ class Sandbox:
             return arguments
         argv = [*_bubblewrap(cell.has_system), "--ro-bind", arguments[0], arguments[0]]
         for path in cell.reads:
+            if str(path) == "/proc":  # its own: that of the machine would show other processes
+                argv += ["--proc", "/proc"]
+                continue
             argv += ["--dev-bind" if path.is_relative_to("/dev") else "--ro-bind", str(path), str(path)]
         for name, value in cell.environment.items():
             argv += ["--setenv", name, value]

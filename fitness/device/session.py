@@ -154,7 +154,7 @@ def start_device(
     limits = Limits(timeout_s, int(16 * timeout_s), 0, file_bytes=1 << 30, processes=4096, descriptors=4096)
     command = (sys.executable, "-I", "-B", str(_WORKER))
     try:
-        confined = sandbox.start(cell, limits, {}, command, channel=(ours[0], theirs[1]))
+        confined = sandbox.start(cell, limits, {"local_sockets": 1}, command, channel=(ours[0], theirs[1]))
     finally:
         os.close(ours[0])
         os.close(theirs[1])

@@ -36,7 +36,7 @@ def simt_build(kernel: Kernel, workdir: Path, warp: int) -> Build:
         (workdir / name).parent.mkdir(exist_ok=True)
         (workdir / name).write_text("", encoding="utf-8")
     compiler = find_compiler()
-    flags = ("-std=c++20", "-O1", "-w", "-fPIC", "-shared", "-I.", f"-DKERNELWRIGHT_WARP={warp}", "-fno-gnu-unique")
+    flags = ("-std=c++20", "-O2", "-w", "-fPIC", "-shared", "-I.", f"-DKERNELWRIGHT_WARP={warp}", "-fno-gnu-unique")
     argv = (*compiler.argv, *flags, "-include", str(WORKERS / "simt.h"), "kernel.cpp", "-o", "kernel.so")
     environment = {"LC_ALL": "C", "PATH": "/usr/bin:/bin", "TMPDIR": ".", "HOME": "."}
     return Build(argv, Path("kernel.so"), "shared_object", reads=(WORKERS, *compiler.reads), environment=environment)

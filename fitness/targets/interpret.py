@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -94,6 +95,10 @@ class Interpret:
     def environment(self, device: int) -> dict[str, str]:
         """Returns the variables of a worker."""
         return {"KERNELWRIGHT_DEVICE": "cpu", "TRITON_INTERPRET": "1", "OMP_NUM_THREADS": "1", "LC_ALL": "C"}
+
+    def device_files(self) -> tuple[Path, ...]:
+        """Returns what torch reads about the processor."""
+        return (Path("/proc"), Path("/sys/devices/system/cpu"))
 
     def describe(self) -> Mapping[str, str]:
         """Returns that there is no hardware."""

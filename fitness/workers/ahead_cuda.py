@@ -52,7 +52,9 @@ def main(path):
     manifest = json.loads(pathlib.Path(path).read_text())
     source = PRELUDE + pathlib.Path(manifest["source"]).read_text()
     headers = [name.encode() for name in EMPTY_HEADERS]
-    program = call(*nvrtc.nvrtcCreateProgram(source.encode(), b"kernel.cu", len(headers), [b""] * len(headers), headers))
+    program = call(
+        *nvrtc.nvrtcCreateProgram(source.encode(), b"kernel.cu", len(headers), [b""] * len(headers), headers)
+    )
     for name in manifest["kernels"]:
         call(*nvrtc.nvrtcAddNameExpression(program, name.encode()))
     options = [f"--gpu-architecture={manifest['arch']}", "--std=c++17", "--device-as-default-execution-space"]

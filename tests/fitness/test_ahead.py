@@ -1,0 +1,111 @@
+"""Real toolchains compile real seeds for hardware that is not here; each is tested where it is installed."""
+
+import dataclasses
+import importlib.util
+import shutil
+
+import pytest
+
+from fitness import Kernel, Status, TaskError, ToolchainError
+from fitness.ahead import AheadLanguage, compile_ahead
+from fitness.languages import Cpp, Cuda, Cute, FlyDSL, Hip, Triton
+from fitness.tasks import RowSum, Softmax
+
+
+def installed(*modules):
+    return all(importlib.util.find_spec(module) is not None for module in modules)
+
+
+TRITON = pytest.mark.skipif(not installed("torch", "triton"), reason="torch and triton are not installed")
+NVRTC = pytest.mark.skipif(not Cuda()._uses_nvrtc(), reason="NVRTC is not installed")
+CLANG = pytest.mark.skipif(shutil.which("clang++-19") is None, reason="clang 19 is not installed")
+CUTE = pytest.mark.skipif(not installed("torch", "cutlass"), reason="CuTe DSL is not installed")
+FLYDSL = pytest.mark.skipif(not installed("torch", "flydsl"), reason="FlyDSL is not installed")
+
+BUILDS = [
+    pytest.param(Triton(), "sm_90a", "registers", marks=TRITON),
+    pytest.param(Triton(), "gfx90a", "vgprs", marks=TRITON),
+    pytest.param(Triton(), "gfx942", "vgprs", marks=TRITON),
+    pytest.param(Triton(), "gfx950", "vgprs", marks=TRITON),
+    pytest.param(Cuda(), "sm_90a", "registers", marks=NVRTC),
+    pytest.param(Cuda(), "sm_80", "registers", marks=NVRTC),
+    pytest.param(Hip(), "gfx942", "vgprs", marks=CLANG),
+    pytest.param(Hip(), "gfx90a", "vgprs", marks=CLANG),
+    pytest.param(Cute(), "sm_90a", "registers", marks=CUTE),
+    pytest.param(FlyDSL(), "gfx942", "vgprs", marks=FLYDSL),
+]
+
+
+@pytest.mark.parametrize(("language", "arch", "metric"), BUILDS)
+def test_a_seed_compiles_and_tells_its_registers(language, arch, metric):
+    task = Softmax()
+    compilation = compile_ahead(task.seed_kernel(language.name), task, language, arch)
+
+    assert Status.OK == compilation.status, compilation.log
+    assert compilation.static[metric] > 0
+    assert compilation.artifact_bytes > 1000
+
+
+@pytest.mark.parametrize(("language", "arch", "metric"), [BUILDS[i] for i in (0, 4, 6, 8, 9)])
+def test_broken_source_is_a_verdict_with_the_compilers_words(language, arch, metric):
+    task = RowSum()
+    seed = task.seed_kernel(language.name)
+    broken = dataclasses.replace(seed, source=seed.source.replace("total", "undeclared_name + total", 1) + "\n)")
+    compilation = compile_ahead(broken, task, language, arch)
+
+    assert Status.BUILD_FAILED == compilation.status
+    assert compilation.log
+    assert 0 == compilation.artifact_bytes
+
+
+@TRITON
+def test_each_launch_is_compiled_with_its_own_constants():
+    task = RowSum()
+    seed = task.seed_kernel("triton")
+    small = compile_ahead(seed, task, Triton(), "sm_90a").static
+    large = compile_ahead(
+        dataclasses.replace(seed, source=seed.source.replace("BLOCK=128", "BLOCK=4096")), task, Triton(), "sm_90a"
+    ).static
+
+    assert small["registers"] < large["registers"]
+
+
+@TRITON
+def test_a_module_without_a_launch_is_no_kernel():
+    kernel = Kernel("import torch\n\n\ndef kernel_fn(x):\n    return x.sum(1)\n", "triton", "kernel_fn")
+
+    assert Status.BUILD_FAILED == compile_ahead(kernel, RowSum(), Triton(), "sm_90a").status
+
+
+@TRITON
+def test_a_module_that_never_ends_is_stopped():
+    kernel = Kernel("def kernel_fn(x):\n    while True:\n        pass\n", "triton", "kernel_fn")
+
+    assert Status.BUILD_TIMEOUT == compile_ahead(kernel, RowSum(), Triton(), "sm_90a", timeout_s=8).status
+
+
+def test_an_architecture_of_another_vendor_is_refused():
+    task = Softmax()
+    with pytest.raises(TaskError, match="cuda compiles for"):
+        compile_ahead(task.seed_kernel("cuda"), task, Cuda(), "gfx942")
+
+
+def test_a_source_without_entry_point_is_rejected():
+    kernel = Kernel("__global__ void other() {}", "cuda")
+
+    assert Status.REJECTED == compile_ahead(kernel, Softmax(), Cuda(), "sm_90a").status
+
+
+def test_a_missing_toolchain_says_what_to_install(monkeypatch):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(ToolchainError, match="pip install"):
+        compile_ahead(Softmax().seed_kernel("triton"), Softmax(), Triton(), "sm_90a")
+
+
+@pytest.mark.parametrize("language", [Triton(), Cuda(), Hip(), Cute(), FlyDSL()], ids=lambda language: language.name)
+def test_every_gpu_language_compiles_ahead(language):
+    assert isinstance(language, AheadLanguage)
+
+
+def test_cpp_is_for_this_machine():
+    assert not isinstance(Cpp(), AheadLanguage)

@@ -1,0 +1,106 @@
+"""The worker in Python, with Triton's interpreter in place of a GPU: everything but the clock is real."""
+
+import importlib.util
+
+import pytest
+
+from fitness import Evaluator, Kernel, Status
+from fitness.languages import Triton
+from fitness.targets import Interpret
+from fitness.tasks import RowSum
+
+pytestmark = pytest.mark.skipif(
+    importlib.util.find_spec("torch") is None or importlib.util.find_spec("triton") is None,
+    reason="torch and triton are not installed",
+)
+
+TASK = RowSum(check_sizes=({"M": 1, "N": 1}, {"M": 3, "N": 7}, {"M": 5, "N": 130}))
+
+
+@pytest.fixture(scope="module")
+def evaluator():
+    made = Evaluator(TASK, Interpret(most_elements=1000), Triton(), run_timeout_s=60)
+    yield made
+    made.close()
+
+
+def judged(evaluator, body, before=""):
+    source = f"import torch\n{before}\n\ndef kernel_fn(x):\n" + "".join(f"    {line}\n" for line in body.splitlines())
+    return evaluator.evaluate(Kernel(source, "triton", "kernel_fn"), evaluator.calibrate())
+
+
+def test_the_seed_is_correct_and_not_timed(evaluator):
+    evaluation = evaluator.evaluate(TASK.seed_kernel("triton"), evaluator.calibrate())
+
+    assert Status.OK == evaluation.status, evaluation.log
+    assert "not_timed" in evaluation.flags
+    assert evaluation.latency_us is None
+
+
+CHEATS = {
+    "zeros": ("return torch.zeros(x.shape[0])", "", {Status.WRONG_VALUE}),
+    "nan": ("return torch.full((x.shape[0],), float('nan'))", "", {Status.WRONG_VALUE}),
+    "uninitialised": ("return torch.empty(x.shape[0])", "", {Status.WRONG_VALUE}),
+    "shape": ("return x.sum(1, keepdim=True)", "", {Status.WRONG_SHAPE}),
+    "dtype": ("return x.double().sum(1)", "", {Status.WRONG_SHAPE}),
+    "two outputs": ("return x.sum(1), x.sum(1)", "", {Status.WRONG_SHAPE}),
+    "no output": ("return None", "", {Status.TAMPERED}),
+    "lazy": ("y = x.sum(1).as_subclass(Lazy)\nreturn y", "class Lazy(torch.Tensor):\n    pass\n", {Status.TAMPERED}),
+    "input as output": ("x[:, 0] = x.sum(1)\nreturn x[:, 0]", "", {Status.TAMPERED}),
+    "input zeroed": ("y = x.sum(1)\nx.zero_()\nreturn y", "", {Status.TAMPERED}),
+    "first call only": (
+        "global memo\nmemo = x.sum(1) if memo is None or memo.shape[0] != x.shape[0] else memo\nreturn memo.clone()",
+        "memo = None",
+        {Status.WRONG_VALUE},
+    ),
+    "by pointer": (
+        "key = (x.data_ptr(), tuple(x.shape))\nmemo.setdefault(key, x.sum(1).clone())\nreturn memo[key].clone()",
+        "memo = {}",
+        {Status.WRONG_VALUE},
+    ),
+    "half precision": ("return x.half().sum(1).float()", "", {Status.WRONG_VALUE}),
+    "exit": ("import os\nos._exit(0)", "", {Status.NO_RESULT}),
+    "exit at import": ("return x.sum(1)", "import sys\nsys.exit(0)", {Status.NO_RESULT}),
+    "raises": ("raise RuntimeError('no')", "", {Status.CRASHED}),
+    "segfault": ("import ctypes\nctypes.string_at(0)", "", {Status.CRASHED}),
+    "random": ("return x.sum(1) * (1 + torch.rand(1) * 1e-3)", "", {Status.WRONG_VALUE, Status.UNREPEATABLE}),
+    "forged answer": (
+        "import os\nfor fd in range(3, 64):\n    try:\n        os.write(fd, b'\\x02' + b'\\0' * 7 + b'{}')\n"
+        "    except OSError:\n        pass\nreturn torch.zeros(x.shape[0])",
+        "",
+        {Status.WRONG_VALUE, Status.NO_RESULT, Status.WRONG_SHAPE, Status.CRASHED},
+    ),
+    "syntax error": ("return (", "", {Status.CRASHED}),
+    "no entry point": ("return x", "def other(): pass\ndel kernel_fn if False else None", {Status.CRASHED}),
+}
+
+
+@pytest.mark.parametrize("name", CHEATS)
+def test_cheats_do_not_score(evaluator, name):
+    body, before, expected = CHEATS[name]
+    evaluation = judged(evaluator, body, before)
+
+    assert evaluation.status in expected, evaluation.log
+
+
+HONEST = {
+    "prints": "print('hello')\nreturn x.sum(1)",
+    "scratch of its own": "scratch = torch.empty_like(x)\nscratch.copy_(x)\nreturn scratch.sum(1)",
+    "a tuple of one": "return (x.sum(1),)",
+    "non-contiguous output": "return torch.stack([x.sum(1), x.sum(1)], 1)[:, 0]",
+}
+
+
+@pytest.mark.parametrize("name", HONEST)
+def test_honest_modules_pass(evaluator, name):
+    evaluation = judged(evaluator, HONEST[name])
+
+    assert Status.OK == evaluation.status, evaluation.log
+
+
+def test_an_endless_module_is_stopped():
+    with_limit = Evaluator(TASK, Interpret(most_elements=1000), Triton(), run_timeout_s=2, build_timeout_s=5)
+    evaluation = judged(with_limit, "while True:\n    pass") if with_limit.calibrate() else None
+    with_limit.close()
+
+    assert Status.RUN_TIMEOUT == evaluation.status

@@ -1,0 +1,56 @@
+from fitness.languages.launch_syntax import host_part, rewrite_launches
+
+SOURCE = """\
+template <class T, int B> __global__ void scale(T* a, long n) {
+    extern __shared__ float shared[];
+    if (threadIdx.x < n) a[threadIdx.x] *= 2;
+}
+// a comment: not<<<1, 2>>>(a)
+const char* text = "neither<<<1, 2>>>(a)";
+extern "C" void kernel(float* a, long n, cudaStream_t stream) {
+    scale<float, 4> <<<dim3(1, 2), 32, 16, stream>>>(a, n);
+}
+"""
+
+
+def test_a_launch_becomes_a_call_of_the_launcher():
+    rewritten = rewrite_launches(SOURCE)
+
+    call = "::kernelwright::launcher(scale<float, 4>, ::kernelwright::Configuration(dim3(1, 2), 32, 16, stream))(a, n);"
+    assert call in rewritten.source
+    assert ("scale<float, 4>",) == rewritten.kernels
+
+
+def test_comments_and_strings_stay_as_they_are():
+    rewritten = rewrite_launches(SOURCE)
+
+    assert "// a comment: not<<<1, 2>>>(a)" in rewritten.source
+    assert '"neither<<<1, 2>>>(a)"' in rewritten.source
+
+
+def test_dynamic_shared_memory_becomes_a_pointer():
+    assert "KERNELWRIGHT_DYNAMIC_SHARED(float, shared);" in rewrite_launches(SOURCE).source
+
+
+def test_lines_stay_where_they_are():
+    assert SOURCE.count("\n") == host_part(rewrite_launches(SOURCE).source).count("\n")
+
+
+def test_the_host_part_has_no_device_bodies():
+    host = host_part(rewrite_launches(SOURCE).source)
+
+    assert "threadIdx" not in host
+    assert "__global__ void scale(T* a, long n) ;" in host
+    assert 'extern "C" void kernel(float* a' in host
+
+
+def test_functions_of_both_sides_keep_their_bodies():
+    source = "__host__ __device__ int twice(int x) { return 2 * x; }\n"
+
+    assert source == host_part(source)
+
+
+def test_broken_text_comes_back():
+    for text in ("", "<<<", "a<<<1", ">>>", "k<<<1,2>>>", "__global__ void k() {", "__global__"):
+        assert isinstance(rewrite_launches(text).source, str)
+        assert isinstance(host_part(text), str)

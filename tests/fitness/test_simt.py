@@ -1,0 +1,122 @@
+"""CUDA and HIP sources on fibers: the real evaluator, no GPU."""
+
+import pytest
+
+from fitness import Evaluator, Kernel, Status
+from fitness.languages import Cuda, Hip
+from fitness.targets import Interpret
+from fitness.tasks import RowSum, Softmax, Transpose
+
+
+def judged(source, task=None, language=None):
+    task, language = task or RowSum(), language or Cuda()
+    evaluator = Evaluator(task, Interpret(), language)
+    return evaluator.evaluate(Kernel(source, language.name), evaluator.calibrate())
+
+
+BLOCK_SUM = """\
+__global__ void sum(const float* x, float* y, long N) {
+    __shared__ float part[128];
+    float total = 0;
+    for (long j = threadIdx.x; j < N; j += 128) total += x[blockIdx.x * N + j];
+    part[threadIdx.x] = total;
+    __syncthreads();
+    for (int half = 64; half; half /= 2) {
+        if (threadIdx.x < half) part[threadIdx.x] += part[threadIdx.x + half];
+        __syncthreads();
+    }
+    if (threadIdx.x == 0) y[blockIdx.x] = part[0];
+}
+extern "C" void kernel(const float* x, float* y, long M, long N, cudaStream_t stream) {
+    sum<<<M, 128, 0, stream>>>(x, y, N);
+}
+"""
+
+WARP_SUM = """\
+__global__ void sum(const float* x, float* y, long N) {
+    float total = 0;
+    for (long j = threadIdx.x; j < N; j += 32) total += x[blockIdx.x * N + j];
+    for (int o = 16; o; o /= 2) total += __shfl_down_sync(0xffffffffu, total, o);
+    if (threadIdx.x == 0) y[blockIdx.x] = total;
+}
+extern "C" void kernel(const float* x, float* y, long M, long N, cudaStream_t stream) { sum<<<M, 32>>>(x, y, N); }
+"""
+
+DYNAMIC_SUM = """\
+template <int THREADS> __global__ void sum(const float* x, float* y, long N) {
+    extern __shared__ float part[];
+    float total = 0;
+    for (long j = threadIdx.x; j < N; j += THREADS) total += x[blockIdx.x * N + j];
+    part[threadIdx.x] = total;
+    __syncthreads();
+    if (threadIdx.x == 0) { total = 0; for (int i = 0; i < THREADS; ++i) total += part[i]; y[blockIdx.x] = total; }
+}
+extern "C" void kernel(const float* x, float* y, long M, long N, cudaStream_t stream) {
+    sum<64><<<dim3(M), dim3(64), 64 * sizeof(float), stream>>>(x, y, N);
+}
+"""
+
+ATOMIC_SUM = """\
+__global__ void sum(const float* x, float* y, long M, long N) {
+    const long row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row < M) for (long j = 0; j < N; ++j) atomicAdd(y + row, x[row * N + j]);
+}
+extern "C" void kernel(const float* x, float* y, long M, long N, cudaStream_t stream) {
+    cudaMemsetAsync(y, 0, M * sizeof(float), stream);
+    sum<<<(M + 31) / 32, 32, 0, stream>>>(x, y, M, N);
+}
+"""
+
+
+@pytest.mark.parametrize("source", [BLOCK_SUM, WARP_SUM, DYNAMIC_SUM, ATOMIC_SUM], ids=["block", "warp", "dynamic", "atomic"])
+def test_barriers_shuffles_shared_memory_and_atomics(source):
+    evaluation = judged(source)
+
+    assert (Status.OK, ("not_timed",)) == (evaluation.status, evaluation.flags), evaluation.log
+    assert evaluation.latency_us is None
+
+
+def test_a_missing_barrier_is_found():
+    evaluation = judged(BLOCK_SUM.replace("    part[threadIdx.x] = total;\n    __syncthreads();", "    part[threadIdx.x] = total;"))
+
+    assert evaluation.status in {Status.WRONG_VALUE, Status.UNREPEATABLE}
+
+
+def test_the_order_of_atomics_changes_between_launches():
+    source = ATOMIC_SUM.replace("if (row < M) for (long j = 0; j < N; ++j) atomicAdd(y + row, x[row * N + j]);",
+                                "for (long j = threadIdx.x; j < N; j += 32) atomicAdd(y + blockIdx.x, x[blockIdx.x * N + j]);")
+    source = source.replace("(M + 31) / 32, 32", "M, 32")
+
+    assert Status.UNREPEATABLE == judged(source).status
+
+
+def test_hip_has_warps_of_64():
+    source = WARP_SUM.replace("cudaStream_t", "hipStream_t").replace("j += 32", "j += 64").replace("<<<M, 32>>>", "<<<M, 64>>>")
+    source = source.replace("__shfl_down_sync(0xffffffffu, total, o)", "__shfl_down(total, o)").replace("int o = 16", "int o = 32")
+
+    assert Status.OK == judged(source, language=Hip()).status
+
+
+@pytest.mark.parametrize("task", [Softmax(), Transpose()], ids=lambda task: task.name)
+@pytest.mark.parametrize("language", [Cuda(), Hip()], ids=lambda language: language.name)
+def test_seeds_are_correct(task, language):
+    evaluation = judged(task.seed_kernel(language.name).source, task, language)
+
+    assert Status.OK == evaluation.status, evaluation.log
+
+
+def test_a_block_that_is_too_large_cannot_be_launched():
+    assert Status.CRASHED == judged(WARP_SUM.replace("<<<M, 32>>>", "<<<M, 2048>>>")).status
+
+
+def test_what_is_not_covered_does_not_build():
+    source = WARP_SUM.replace("float total = 0;", "float total = 0; nvcuda::wmma::fragment<int> f;")
+
+    assert Status.BUILD_FAILED == judged(source).status
+
+
+def test_a_search_refuses_a_target_without_times(command, tmp_path):
+    done = command("run", "language=cuda", "target=interpret", f"hydra.run.dir={tmp_path / 'run'}")
+
+    assert done.returncode in {1, 2}
+    assert "latency_us" in done.stderr
