@@ -104,3 +104,15 @@ def test_deap_draws_from_the_given_generator_and_leaves_the_global_one_alone() -
 
     assert first == again
     assert expected == random.random()
+
+
+def test_deap_is_not_disturbed_by_other_threads() -> None:
+    import random
+
+    with deap_random(np.random.default_rng(5)):
+        expected = tools.selRandom(list(range(100)), 3)
+    with deap_random(np.random.default_rng(5)):
+        random.random()
+
+        assert expected == tools.selRandom(list(range(100)), 3)
+    assert tools.selection.random is random

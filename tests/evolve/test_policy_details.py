@@ -521,4 +521,3 @@ def test_a_faster_kernel_whose_interval_overlaps_waits_behind_the_older() -> Non
 
 def test_without_intervals_the_fastest_is_selected() -> None:
     assert [3.0, 4.0] == costs(select_certified([one(4.0, 0), one(3.0, 1)], 2))
-
