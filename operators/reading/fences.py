@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 _FENCE = re.compile(r"^[ \t>]*(`{3,}|~{3,})[ \t]*([^\n`]*?)[ \t]*$")
 
@@ -105,14 +105,13 @@ def pieces(text: str) -> list[Piece]:
     found = fenced(text)
     nested = [inner for piece in found if piece.label in ("markdown", "md", "text", "") for inner in fenced(piece.code)]
     # A lone fence closes code that began without one as often as it opens code that never ends.
-    return [*found, *nested, *bare(_outside(text))]
+    return [*found, *nested, *_unfenced(text)]
 
 
-def _outside(text: str) -> str:
-    """Returns the text in front of a lone fence, or all of it when there is none; empty beside whole pieces."""
-    marks = [i for i, line in enumerate(text.split("\n")) if _FENCE.match(line)]
+def _unfenced(text: str) -> list[Piece]:
+    """Returns code in front of a lone fence, which closes it, or in a text without fences."""
+    lines = text.split("\n")
+    marks = [i for i, line in enumerate(lines) if _FENCE.match(line)]
     if not marks:
-        return text
-    if len(marks) % 2 == 0:
-        return ""
-    return "\n".join(text.split("\n")[: marks[0]])
+        return bare(text)
+    return [replace(piece, closed=True) for piece in bare("\n".join(lines[: marks[0]]))] if len(marks) % 2 else []

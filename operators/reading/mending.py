@@ -16,6 +16,10 @@ _PLAIN = {
     "…": "...",
 }
 _TABLE = str.maketrans(_PLAIN)
+_OWN_HEADER = re.compile(r'^[ \t]*#\s*include\s*"([^"\n]*)"[^\n]*\n', re.MULTILINE)
+_SYSTEM_HEADER = re.compile(
+    r"(assert|float|limits|math|stdbool|stddef|stdint|stdio|stdlib|string|omp|\w+intrin)\.h|c?[a-z_]+|(cuda|hip)[\w/]*\.h"
+)
 _ENTITY = re.compile(r"&(lt|gt|quot|#39|amp;?&amp);")
 
 
@@ -35,6 +39,13 @@ def mended(code: str) -> tuple[str, list[str]]:
         code = code.translate(_TABLE)
         remarks.append("replaced typographic characters")
     return code, remarks
+
+
+def without_own_headers(code: str) -> tuple[str, list[str]]:
+    """Drops ``#include "…"`` of a model's own headers: a kernel is one file, so that they cannot exist."""
+    dropped = [name for name in _OWN_HEADER.findall(code) if not _SYSTEM_HEADER.fullmatch(name)]
+    kept = _OWN_HEADER.sub(lambda each: "" if each.group(1) in dropped else each.group(), code)
+    return kept, [f'dropped #include "{name}"' for name in dropped]
 
 
 def odd_characters(code: str, python: bool) -> str:

@@ -42,41 +42,64 @@ class Definition:
     """A function's definition in a C-like source.
 
     Attributes:
+        begin: Where its text begins, ``extern "C"`` included.
         start: Where its declaration begins, after ``extern "C"`` if that is there.
-        before: Everything from there to the name: qualifiers and return type.
+        end: One past its closing brace; None when that is missing.
+        before: Everything from ``start`` to the name: qualifiers and return type.
         parameters: Their texts, in order.
     """
 
+    begin: int
     start: int
+    end: int | None
     before: str
     parameters: tuple[str, ...]
 
 
 def definition(source: str, name: str) -> Definition | None:
     """Finds the last definition (not declaration or call) of a function."""
+    found = definitions(source, name)
+    return found[-1] if found else None
+
+
+def definitions(source: str, name: str) -> list[Definition]:
+    """Finds the definitions of a function, in order."""
     code = blanked(source)
-    found = None
+    found = []
     for match in re.finditer(rf"\b{re.escape(name)}\s*\(", code):
-        end = _closing(code, match.end() - 1)
-        if end is None or not re.match(r"\s*(noexcept\s*)?\{", code[end + 1 :]):
+        end = _closing(code, match.end() - 1, "()")
+        body = re.match(r"\s*(noexcept\s*)?\{", code[end + 1 :]) if end is not None else None
+        if end is None or body is None:
             continue
-        start = max(code.rfind(sign, 0, match.start()) for sign in ";}{") + 1
-        start = max([start, *(line.end() for line in re.finditer(r"^[ \t]*#.*$", code[: match.start()], re.MULTILINE))])
-        before = code[start : match.start()]
+        begin = max(code.rfind(sign, 0, match.start()) for sign in ";}{") + 1
+        begin = max([begin, *(line.end() for line in re.finditer(r"^[ \t]*#.*$", code[: match.start()], re.MULTILINE))])
+        before = code[begin : match.start()]
         if not re.search(r"[A-Za-z_]", before) or re.search(r"[=(,]|\breturn\b", re.sub(r"\([^()]*\)", "", before)):
             continue
         lead = re.match(r"\s*extern\b\s*", before)
         offset = lead.end() if lead else len(before) - len(before.lstrip())
-        inside = source[match.end() : end]
-        found = Definition(start + offset, before[offset:].strip(), _split(blanked(inside)))
+        parameters = _split(blanked(source[match.end() : end]))
+        close = _closing(code, end + body.end(), "{}")
+        finish = close + 1 if close is not None else None
+        found.append(Definition(begin, begin + offset, finish, before[offset:].strip(), parameters))
     return found
 
 
-def _closing(code: str, opening: int) -> int | None:
-    """Returns where the parenthesis that opens at ``opening`` closes."""
+def top_level_end(source: str) -> int:
+    """Returns one past the last brace that closes to the top level; 0 when there is none."""
+    code, depth, end = blanked(source), 0, 0
+    for position, sign in enumerate(code):
+        if sign in "{}":
+            depth += 1 if sign == "{" else -1
+            end = position + 1 if depth == 0 else end
+    return end
+
+
+def _closing(code: str, opening: int, pair: str) -> int | None:
+    """Returns where the parenthesis or brace that opens at ``opening`` closes."""
     depth = 0
     for position in range(opening, len(code)):
-        depth += {"(": 1, ")": -1}.get(code[position], 0)
+        depth += {pair[0]: 1, pair[1]: -1}.get(code[position], 0)
         if depth == 0:
             return position
     return None

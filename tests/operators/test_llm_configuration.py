@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from hydra.utils import instantiate
 from omegaconf import OmegaConf
-from operator_samples import cpp_brief, timed
 
 import conf
 from llm import ScriptedClient
+from operator_samples import cpp_brief, timed
 from operators import Memory
 
 GROUP = Path(conf.__file__).parent / "operators"
-MODEL = sorted(path.stem for path in GROUP.glob("llm*.yaml")) + ["hybrid"]
+MODEL = [*sorted(path.stem for path in GROUP.glob("llm*.yaml")), "hybrid"]
 
 MEMORY = Memory(elites=[timed(3.0, "void elite_marker() {}")], notes=["- note_marker"])
 

@@ -59,6 +59,7 @@ def source(text: str, **more) -> str | None:
         GOOD,
         "Here is the kernel:\n" + GOOD + "\nIt uses two passes over the row.",
         GOOD + "```\n",
+        "The task is this:\n\n" + GOOD + "```\n\nThe time is 100 µs.\n\n# What to do\n\nMake it",
         GOOD + "```\nThis version is much faster than the first one.",
         "```cpp\n" + GOOD,
         fence(GOOD).replace("\n", "\r\n"),
@@ -171,6 +172,7 @@ def test_spellings_of_the_same_signature(parameters: str) -> None:
         (GOOD.replace('"C"', "“C”"), "replaced typographic characters"),
         (GOOD.replace("    ", "\u00a0\u00a0\u00a0\u00a0"), "replaced typographic characters"),
         (GOOD.replace("<", "&lt;").replace('"', "&quot;"), "unescaped HTML"),
+        ('#include "kernel.h"\n' + GOOD, 'dropped #include "kernel.h"'),
     ],
 )
 def test_what_has_one_meaning_is_mended_and_noted(code: str, note: str) -> None:
@@ -187,6 +189,16 @@ def test_what_has_one_meaning_is_mended_and_noted(code: str, note: str) -> None:
 )
 def test_c_linkage_in_other_forms_is_left_alone(wrapped: str) -> None:
     assert wrapped == source(fence(wrapped))
+
+
+def test_a_later_version_without_headers_takes_those_of_the_earlier_one() -> None:
+    reading = read_answer(fence(BETTER) + "\nOr shorter:\n" + fence(GOOD.replace("#include <cmath>\n\n", "")), CPP)
+    assert (GOOD, "took over the headers of an earlier version") == (reading.source, reading.note)
+
+
+def test_headers_of_the_system_may_stand_in_quotes() -> None:
+    code = GOOD.replace("<cmath>", '"math.h"')
+    assert code == source(fence(code))
 
 
 def test_typographic_signs_in_comments_stay() -> None:
@@ -206,8 +218,42 @@ def test_the_parent_given_back_is_unchanged() -> None:
     assert Outcome.UNCHANGED == outcome(fence(GOOD), parent=GOOD)
 
 
-def test_a_cut_off_answer_with_an_open_fence_is_truncated() -> None:
-    assert Outcome.TRUNCATED == outcome("```cpp\n" + GOOD, finish_reason="length")
+@pytest.mark.parametrize("finish_reason", ["length", "stop"])
+def test_a_cut_off_kernel_is_truncated(finish_reason) -> None:
+    for end in range(GOOD.index("{") + 1, len(GOOD) - 2, 7):
+        assert Outcome.TRUNCATED == outcome("```cpp\n" + GOOD[:end], finish_reason=finish_reason)
+
+
+TEST = "\nint main() {\n    float x[4], y[4];\n    kernel(x, y, 2, 2);\n    for (int i = 0; i <"
+
+
+@pytest.mark.parametrize(
+    ("text", "note"),
+    [
+        (GOOD + TEST, "dropped an unfinished end"),
+        (BETTER + "\n" + GOOD.replace("#include <cmath>\n", ""), "kept the last of 2 definitions"),
+        (BETTER[: BETTER.index("for (long j")] + "\n" + GOOD, "kept the one whole definition"),
+    ],
+)
+def test_a_whole_kernel_is_saved_from_what_is_wrong_around_it(text, note) -> None:
+    reading = read_answer("```cpp\n" + text, CPP, finish_reason="length")
+    assert (GOOD.split(), note) == ((reading.source or "").split(), reading.note)
+
+
+def test_versions_behind_conditions_are_left_alone() -> None:
+    code = "#ifdef __AVX2__\n" + BETTER + "#else\n" + GOOD + "#endif\n"
+    assert code == source(fence(code))
+
+
+def test_python_without_its_last_lines_is_not_trusted() -> None:
+    cut = "```python\n" + PYTHON.replace("return torch", "y = torch")
+    assert Outcome.TRUNCATED == outcome(cut, wanted=TRITON, finish_reason="length")
+
+
+def test_python_that_was_cut_off_behind_the_kernel_is_read() -> None:
+    cut = "```python\n" + PYTHON + "\n\ndef test():\n    x = torch.ones((4,\n"
+    reading = read_answer(cut, TRITON, finish_reason="length")
+    assert (PYTHON.split(), "dropped an unfinished end") == ((reading.source or "").split(), reading.note)
 
 
 def test_a_cut_off_answer_with_a_whole_kernel_is_read() -> None:
@@ -216,10 +262,6 @@ def test_a_cut_off_answer_with_a_whole_kernel_is_read() -> None:
 
 def test_a_cut_off_answer_without_fences_is_read_when_words_follow_the_code() -> None:
     assert GOOD == source(GOOD + "This kernel is so fast bec", finish_reason="length")
-
-
-def test_a_cut_off_answer_without_fences_that_ends_with_code_is_truncated() -> None:
-    assert Outcome.TRUNCATED == outcome(GOOD, finish_reason="length")
 
 
 def test_thoughts_that_used_all_tokens() -> None:
