@@ -8,7 +8,8 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -109,6 +110,7 @@ def for_people(exchange: Exchange) -> str:
     completion, request = exchange.completion, exchange.request
     sampling = f"seed {request.seed}, temperature {request.temperature:g}, top_p {request.top_p:g}"
     cost = f"{completion.prompt_tokens} + {completion.completion_tokens} tokens, {completion.latency_s:.1f} s"
+    cost += f" ({completion.device_s:.1f} device-seconds)" if completion.device_s else ""
     model = f"{completion.model or request.model or 'model'} on {completion.server or 'an unknown server'}"
     lines = [f"=== {exchange.key}  at {exchange.at_s:.1f} s: {model}; {sampling}; {cost}"]
     for proposal in exchange.proposals:
@@ -124,6 +126,31 @@ def for_people(exchange: Exchange) -> str:
         lines += ["--- reasoning", completion.reasoning]
     lines += [f"--- answer ({completion.finish_reason})", completion.text, ""]
     return _visible("\n".join(lines))
+
+
+def summary(found: Iterable[Exchange]) -> str:
+    """Returns, for each operator, what its requests cost and how they ended."""
+    rows: dict[str, Counter[str]] = {}
+    for exchange in found:
+        completion = exchange.completion
+        row = rows.setdefault(exchange.proposals[0]["operator"] if exchange.proposals else "unknown", Counter())
+        row["requests"] += 1
+        row["failed"] += completion.finish_reason in ("timeout", "rejected")
+        row["cut off"] += completion.finish_reason == "length"
+        row["retries"] += len(completion.retries)
+        row["prompt tokens"] += completion.prompt_tokens
+        row["answer tokens"] += completion.completion_tokens
+        row["latency s"] += round(completion.latency_s * 1000)
+        row["device s"] += round(completion.device_s * 1000)
+        for proposal in exchange.proposals:
+            row[f"→ {proposal['outcome']}"] += 1
+    lines = []
+    for operator, row in sorted(rows.items()):
+        told = [
+            f"{name} {value / 1000:.1f}" if name.endswith(" s") else f"{name} {value}" for name, value in row.items()
+        ]
+        lines.append(f"{operator}: {', '.join(told)}")
+    return "\n".join(lines)
 
 
 def _visible(text: str) -> str:
@@ -148,8 +175,12 @@ def _command(argv: Sequence[str]) -> int:
     )
     parser.add_argument("run_dir", type=Path, metavar="RUN_DIR", help="the directory of a run")
     parser.add_argument("--jsonl", action="store_true", help="one JSON object a line instead of text")
+    parser.add_argument("--summary", action="store_true", help="one line an operator: requests, tokens, time, outcomes")
     parser.add_argument("--only", metavar="OUTCOME", help="only requests behind a proposal with this outcome")
     arguments = parser.parse_args(argv)
+    if arguments.summary:
+        print(summary(exchanges(arguments.run_dir)))
+        return 0
     for exchange in exchanges(arguments.run_dir):
         if arguments.only and not any(each["outcome"] == arguments.only for each in exchange.proposals):
             continue

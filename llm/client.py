@@ -18,6 +18,7 @@ from .deadline import Deadline, DeadlinePassedError, http_client
 from .errors import RequestRejected, RequestTimeout, ServerMismatch, ServerUnreachable
 from .facts import Facts, ask_facts, count_tokens, running_requests
 from .gathering import Gathering
+from .metering import Meter
 from .refusal import cause_of, is_context_error, is_read_timeout, retry_after_s, told
 from .request import Completion, Message, Request
 
@@ -109,6 +110,7 @@ class ServerClient:
         self._backoff_s = backoff_s
         self._context_tokens = context_tokens
         self._extra = dict(extra or {})
+        self._meter = Meter(len(self.gpus))
         self._gathering = Gathering(self._complete, gather_s, MOST_CHOICES) if gather_s > 0 else None
         self._deadline = Deadline()
         self._lock = threading.Lock()
@@ -150,7 +152,12 @@ class ServerClient:
             ServerUnreachable: Nobody answered, in all attempts.
             ServerMismatch: What answers is not an OpenAI-compatible server with this model.
         """
-        return self._gathering.complete(request) if self._gathering else self._complete([request])[0]
+        mark = self._meter.enter()
+        try:
+            completion = self._gathering.complete(request) if self._gathering else self._complete([request])[0]
+        finally:
+            device_s = self._meter.leave(mark)
+        return replace(completion, device_s=device_s)
 
     def _complete(self, requests: Sequence[Request]) -> list[Completion]:
         """Answers requests that are equal but for the seed."""

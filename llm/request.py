@@ -113,6 +113,8 @@ class Completion:
         prompt_tokens: Tokens read.
         completion_tokens: Tokens written, reasoning included.
         latency_s: From sending to the last byte.
+        device_s: Seconds of the server's devices that it used; requests that are open at the same
+            time share them. 0 where it is not known what the server has.
         model: Name and, where the server tells it, revision of the model that answered.
         server: Name and version of the server.
         reasoning: Text of a separate reasoning field, where the server has one.
@@ -126,6 +128,7 @@ class Completion:
     prompt_tokens: int = 0
     completion_tokens: int = 0
     latency_s: float = 0.0
+    device_s: float = 0.0
     model: str = ""
     server: str = ""
     reasoning: str = ""

@@ -92,7 +92,7 @@ class VLLMServer:
         self._command = [*command, *(["--revision", revision] if revision else []), *arguments]
         self._environment = {str(key): str(value) for key, value in (environment or {}).items()}
         self._startup_s = startup_s
-        self._settings = dict(client or {})
+        self._settings = {"gpus": self.gpus, **(client or {})}
         self._directory = Path()
         self._tell: Callable[[str], None] = _LOG.info
         self._lock = threading.Lock()

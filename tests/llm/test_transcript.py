@@ -70,3 +70,9 @@ def test_a_request_that_failed_for_good_is_met_again_without_a_server(tmp_path: 
     with Journal(tmp_path / "journal.jsonl", strict=True) as journal:
         again = RecordedClient(Refusing(), journal).complete(ASK)
     assert ("rejected", ("HTTP 422: no",), first) == (first.finish_reason, first.retries, again)
+
+
+def test_the_summary_has_a_line_for_each_operator(run_dir: Path, capsys) -> None:
+    assert 0 == main([str(run_dir), "--summary"])
+    (line,) = capsys.readouterr().out.splitlines()
+    assert (True, True) == (line.startswith("mutate: requests 1, failed 0"), line.endswith("→ no_code 1"))
