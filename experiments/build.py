@@ -73,6 +73,8 @@ def build_problem(config: DictConfig) -> Problem:
         ConfigError: A constructor refuses its arguments.
     """
     task, target, language = (make(config, group) for group in ("task", "target", "language"))
+    if getattr(target, "is_device", False):
+        task = task.on_device()
     # The node's _target_ says which keys there are; the evaluator takes them one by one.
     settings = {name: value for name, value in _plain_node(config, "evaluator").items() if name != "_target_"}
     return Problem(task, target, language, _named("evaluator", lambda: Evaluator(task, target, language, **settings)))

@@ -19,12 +19,14 @@ class Amd:
     """An AMD GPU, through the ROCm build of torch; the same worker as for NVIDIA. Only the probe decides.
 
     Attributes:
+        is_device: Timed workloads are the task's sizes for devices, unless others are given.
         devices: Which of the machine's GPUs evaluations may use, by number.
         spares: Workers that wait ready, for each device.
     """
 
     name: str = "amd"
     measures_time: bool = True
+    is_device: bool = True
     devices: tuple[int, ...] = (0,)
     spares: int = 2
     bench = DeviceBench

@@ -29,12 +29,14 @@ class Nvidia:
     """An NVIDIA GPU, through torch's worker. Nothing is probed before the first use.
 
     Attributes:
+        is_device: Timed workloads are the task's sizes for devices, unless others are given.
         devices: Which of the machine's GPUs evaluations may use, by number.
         spares: Workers that wait ready, for each device.
     """
 
     name: str = "nvidia"
     measures_time: bool = True
+    is_device: bool = True
     devices: tuple[int, ...] = (0,)
     spares: int = 2
     bench = DeviceBench

@@ -32,6 +32,7 @@ class Attention(TensorTask):
     scales: ClassVar[Mapping[str, float]] = {"wide": 4.0, "tiny": 1e-10}
     hidden_limit: ClassVar[int] = 70
 
+    device_sizes: ClassVar[Sizes] = ({"H": 16, "L": 1024, "D": 64}, {"H": 7, "L": 1001, "D": 67})
     time_sizes: Sizes = ({"H": 2, "L": 128, "D": 32}, {"H": 1, "L": 131, "D": 67})
     check_sizes: Sizes = tuple(
         {"H": h, "L": length, "D": d}

@@ -60,6 +60,7 @@ class Bucketize(TensorTask):
     outputs: ClassVar[Mapping[str, TensorSpec]] = {"y": TensorSpec("int32", ("N",))}
     scales: ClassVar[Mapping[str, float]] = {"huge": 1e30, "tiny": 1e-30}
 
+    device_sizes: ClassVar[Sizes] = ({"N": 1 << 22, "B": 255}, {"N": 1 << 20, "B": 1000})
     time_sizes: Sizes = ({"N": 8192, "B": 255}, {"N": 3001, "B": 1000})
     check_sizes: Sizes = BUCKET_CHECKS
 

@@ -33,6 +33,7 @@ class MapId(TensorTask):
     outputs: ClassVar[Mapping[str, TensorSpec]] = {"y": TensorSpec("int32", ("N",))}
     scales: ClassVar[Mapping[str, float]] = {"huge": 1e30, "tiny": 1e-30}
 
+    device_sizes: ClassVar[Sizes] = ({"N": 1 << 22, "B": 200}, {"N": 1 << 20, "B": 777})
     time_sizes: Sizes = ({"N": 8192, "B": 200}, {"N": 3001, "B": 777})
     check_sizes: Sizes = BUCKET_CHECKS
 
@@ -73,6 +74,7 @@ class MultiBucketize(TensorTask):
     scales: ClassVar[Mapping[str, float]] = {"huge": 1e30, "tiny": 1e-30}
     hidden_limit: ClassVar[int] = 60
 
+    device_sizes: ClassVar[Sizes] = ({"N": 1 << 17, "F": 32, "B": 8}, {"N": 65537, "F": 67, "B": 5})
     time_sizes: Sizes = ({"N": 2048, "F": 32, "B": 8}, {"N": 1009, "F": 67, "B": 5})
     check_sizes: Sizes = tuple(
         {"N": n, "F": f, "B": b}

@@ -28,6 +28,10 @@ class Conv1d(TensorTask):
     outputs: ClassVar[Mapping[str, TensorSpec]] = {"y": float32("B", "F", "L")}
     hidden_limit: ClassVar[int] = 40
 
+    device_sizes: ClassVar[Sizes] = (
+        {"B": 16, "C": 64, "F": 64, "L": 2048, "K": 3},
+        {"B": 8, "C": 48, "F": 96, "L": 1001, "K": 7},
+    )
     time_sizes: Sizes = ({"B": 4, "C": 16, "F": 16, "L": 200, "K": 3}, {"B": 1, "C": 13, "F": 17, "L": 401, "K": 7})
     check_sizes: Sizes = tuple(
         dict(zip(("B", "C", "F", "L", "K"), sizes, strict=True))

@@ -30,6 +30,7 @@ class CrossEntropy(TensorTask):
     outputs: ClassVar[Mapping[str, TensorSpec]] = {"loss": float32("M")}
     distributions: ClassVar[tuple[str, ...]] = (*TensorTask.distributions, "extreme")
 
+    device_sizes: ClassVar[Sizes] = ({"M": 2048, "N": 2048}, {"M": 1000, "N": 3001})
     time_sizes: Sizes = ({"M": 128, "N": 1024}, {"M": 1009, "N": 67})
     check_sizes: Sizes = MATRIX_CHECKS
 

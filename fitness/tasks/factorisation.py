@@ -27,6 +27,7 @@ class FactorisationMachine(TensorTask):
     scales: ClassVar[Mapping[str, float]] = {"huge": 1e10, "tiny": 1e-10}
     hidden_limit: ClassVar[int] = 50
 
+    device_sizes: ClassVar[Sizes] = ({"B": 1024, "N": 24, "D": 128, "K": 16}, {"B": 501, "N": 67, "D": 96, "K": 32})
     time_sizes: Sizes = ({"B": 16, "N": 24, "D": 64, "K": 16}, {"B": 7, "N": 41, "D": 67, "K": 13})
     check_sizes: Sizes = tuple(
         dict(zip(("B", "N", "D", "K"), sizes, strict=True))

@@ -26,6 +26,7 @@ class GeluBias(TensorTask):
     inputs: ClassVar[Mapping[str, TensorSpec]] = {"x": float32("M", "N"), "bias": float32("N")}
     outputs: ClassVar[Mapping[str, TensorSpec]] = {"y": float32("M", "N")}
 
+    device_sizes: ClassVar[Sizes] = ({"M": 2048, "N": 2048}, {"M": 1000, "N": 3001})
     time_sizes: Sizes = ({"M": 64, "N": 768}, {"M": 331, "N": 101})
     check_sizes: Sizes = MATRIX_CHECKS
 

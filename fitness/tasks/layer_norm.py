@@ -34,6 +34,7 @@ class LayerNorm(TensorTask):
     }
     outputs: ClassVar[Mapping[str, TensorSpec]] = {"y": float32("M", "N")}
 
+    device_sizes: ClassVar[Sizes] = ({"M": 2048, "N": 2048}, {"M": 1000, "N": 3001})
     time_sizes: Sizes = ({"M": 256, "N": 768}, {"M": 1201, "N": 100})
     check_sizes: Sizes = MATRIX_CHECKS
 

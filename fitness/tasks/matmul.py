@@ -24,6 +24,7 @@ class Matmul(TensorTask):
     inputs: ClassVar[Mapping[str, TensorSpec]] = {"a": float32("M", "K"), "b": float32("K", "N")}
     outputs: ClassVar[Mapping[str, TensorSpec]] = {"c": float32("M", "N")}
 
+    device_sizes: ClassVar[Sizes] = ({"M": 1024, "N": 1024, "K": 1024}, {"M": 512, "N": 768, "K": 1001})
     time_sizes: Sizes = ({"M": 128, "N": 128, "K": 128}, {"M": 96, "N": 161, "K": 67})
     check_sizes: Sizes = tuple(
         {"M": m, "N": n, "K": k}

@@ -38,6 +38,7 @@ class Pffn(TensorTask):
     scales: ClassVar[Mapping[str, float]] = {"wide": 8.0, "narrow": 0.1}
     hidden_limit: ClassVar[int] = 40
 
+    device_sizes: ClassVar[Sizes] = ({"B": 64, "M": 64, "D": 128, "F": 256}, {"B": 32, "M": 50, "D": 200, "F": 400})
     time_sizes: Sizes = ({"B": 8, "M": 16, "D": 32, "F": 96}, {"B": 5, "M": 13, "D": 41, "F": 83})
     check_sizes: Sizes = tuple(
         dict(zip(("B", "M", "D", "F"), sizes, strict=True))

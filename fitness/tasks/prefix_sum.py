@@ -28,6 +28,7 @@ class PrefixSum(TensorTask):
     outputs: ClassVar[Mapping[str, TensorSpec]] = {"y": float32("M", "N")}
     scales: ClassVar[Mapping[str, float]] = {"huge": 1e30, "tiny": 1e-30}
 
+    device_sizes: ClassVar[Sizes] = ({"M": 2048, "N": 2048}, {"M": 1000, "N": 3001})
     time_sizes: Sizes = ({"M": 256, "N": 512}, {"M": 203, "N": 1009})
     check_sizes: Sizes = MATRIX_CHECKS
 

@@ -30,6 +30,7 @@ class RmsNorm(TensorTask):
     inputs: ClassVar[Mapping[str, TensorSpec]] = {"x": float32("M", "N"), "w": float32("N")}
     outputs: ClassVar[Mapping[str, TensorSpec]] = {"y": float32("M", "N")}
 
+    device_sizes: ClassVar[Sizes] = ({"M": 2048, "N": 2048}, {"M": 1000, "N": 3001})
     time_sizes: Sizes = ({"M": 512, "N": 1024}, {"M": 2003, "N": 100})
     check_sizes: Sizes = MATRIX_CHECKS
 
@@ -71,6 +72,7 @@ class RmsNormBackward(TensorTask):
     outputs: ClassVar[Mapping[str, TensorSpec]] = {"dx": float32("M", "N"), "dw": float32("N")}
     scales: ClassVar[Mapping[str, float]] = {"huge": 1e8, "tiny": 1e-8}
 
+    device_sizes: ClassVar[Sizes] = ({"M": 2048, "N": 2048}, {"M": 1000, "N": 3001})
     time_sizes: Sizes = ({"M": 512, "N": 512}, {"M": 2003, "N": 67})
     check_sizes: Sizes = MATRIX_CHECKS
 

@@ -28,6 +28,7 @@ class Softmax(TensorTask):
     outputs: ClassVar[Mapping[str, TensorSpec]] = {"y": float32("M", "N")}
     distributions: ClassVar[tuple[str, ...]] = (*TensorTask.distributions, "extreme")
 
+    device_sizes: ClassVar[Sizes] = ({"M": 2048, "N": 2048}, {"M": 1000, "N": 3001})
     time_sizes: Sizes = ({"M": 64, "N": 1024}, {"M": 512, "N": 127})
     check_sizes: Sizes = MATRIX_CHECKS
 

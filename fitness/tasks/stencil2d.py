@@ -27,6 +27,7 @@ class Stencil2d(TensorTask):
     inputs: ClassVar[Mapping[str, TensorSpec]] = {"x": float32("M", "N"), "w": float32(3, 3)}
     outputs: ClassVar[Mapping[str, TensorSpec]] = {"y": float32("M", "N")}
 
+    device_sizes: ClassVar[Sizes] = ({"M": 2048, "N": 2048}, {"M": 1000, "N": 3001})
     time_sizes: Sizes = ({"M": 384, "N": 384}, {"M": 307, "N": 401})
     check_sizes: Sizes = MATRIX_CHECKS
 

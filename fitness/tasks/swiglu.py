@@ -27,6 +27,7 @@ class SwiGlu(TensorTask):
     inputs: ClassVar[Mapping[str, TensorSpec]] = {"gate": float32("M", "N"), "up": float32("M", "N")}
     outputs: ClassVar[Mapping[str, TensorSpec]] = {"y": float32("M", "N")}
 
+    device_sizes: ClassVar[Sizes] = ({"M": 2048, "N": 2048}, {"M": 1000, "N": 3001})
     time_sizes: Sizes = ({"M": 256, "N": 512}, {"M": 803, "N": 101})
     check_sizes: Sizes = MATRIX_CHECKS
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +41,7 @@ class TensorTask:
         time_sizes: Axis sizes of the timed workloads.
         check_sizes: Axis sizes of the workloads that are only checked.
         repeatable: Whether two calls on equal inputs must give equal bits.
+        device_sizes: Axis sizes that keep a GPU busy, for the timed workloads there.
     """
 
     name: ClassVar[str]
@@ -59,6 +60,7 @@ class TensorTask:
         "near_constant",
     )
     scales: ClassVar[Mapping[str, float]] = {"huge": 1e15, "tiny": 1e-15}
+    device_sizes: ClassVar[Sizes]
     hidden_limit: ClassVar[int] = 300
     hidden_count: ClassVar[int] = 8
 
@@ -74,6 +76,12 @@ class TensorTask:
             for axes in sizes:
                 if set(axes) != set(self.axes) or not all(isinstance(n, int) and n >= 1 for n in axes.values()):
                     raise TaskError(f"{self.name}: {kind} needs {', '.join(self.axes)} >= 1, not {dict(axes)}")
+
+    def on_device(self) -> Self:
+        """Returns the same task with timed workloads that keep a GPU busy; sizes given by hand stay."""
+        default = [dict(axes) for axes in type(self).__dataclass_fields__["time_sizes"].default]
+        chosen = [dict(axes) for axes in self.time_sizes]
+        return self if chosen != default else replace(self, time_sizes=self.device_sizes)
 
     @property
     def time_workloads(self) -> tuple[Workload, ...]:

@@ -34,6 +34,7 @@ class TruncateEvents(TensorTask):
     outputs: ClassVar[Mapping[str, TensorSpec]] = {"out": float32("B", "W", "D")}
     hidden_limit: ClassVar[int] = 50
 
+    device_sizes: ClassVar[Sizes] = ({"B": 8192, "L": 100, "D": 32, "W": 64}, {"B": 4001, "L": 200, "D": 9, "W": 128})
     time_sizes: Sizes = ({"B": 512, "L": 100, "D": 9, "W": 64}, {"B": 201, "L": 67, "D": 32, "W": 41})
     check_sizes: Sizes = tuple(
         dict(zip(("B", "L", "D", "W"), sizes, strict=True))
