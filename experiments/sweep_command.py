@@ -177,12 +177,13 @@ class Watch:
     bar: Progress = field(init=False)
     _ended: Counter[str] = field(init=False)
     _busy: dict[str, Job] = field(default_factory=dict)
-    _told: set[str] = field(default_factory=set)
+    _told: set[str] = field(init=False)
     _started_s: float = field(init=False)
     _credit: float = field(init=False)
 
     def __post_init__(self) -> None:
-        self._ended = Counter(finished=sum(job.state == "finished" for job in self.jobs))
+        self._told = {job.name for job in self.jobs if job.state == "finished"}
+        self._ended = Counter(finished=len(self._told))
         self._started_s = time.monotonic()
         # What an earlier attempt has done of a run comes back in no time and tells nothing about speed.
         self._credit = self._ended.total() + self._partial([job for job in self.jobs if job.state == "unfinished"])
@@ -193,9 +194,11 @@ class Watch:
     def __call__(self, running: Sequence[Batch]) -> None:
         """Takes note of what is at work, and of what has ended since."""
         busy = {job.name: job for batch in running for job in batch.jobs}
-        for job in (self._busy | busy).values():
+        # Others are looked at when anything has changed: a process of a killed sweep may have finished one.
+        looked_at = self.jobs if busy.keys() != self._busy.keys() else list(busy.values())
+        for job in looked_at:
             state = job.state
-            if job.name not in self._told and (state == "finished" or (state == "failed" and job.name not in busy)):
+            if job.name not in self._told and (state == "finished" or (state == "failed" and job.name in self._busy)):
                 self._told.add(job.name)
                 self._ended[state] += 1
                 self.console.print(self.line(job, state), markup=False, highlight=False, soft_wrap=True)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..statistics import detectable_effect, magnitude, smallest_p
 from .comparison import Comparison, Rules, Verdict
-from .scores import WORDS
+from .scores import SATISFIED, WORDS
 from .tables import Sweep
 
 if TYPE_CHECKING:
@@ -130,14 +130,22 @@ def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def warnings(sweep: Sweep, scored: pd.DataFrame, found: Sequence[Comparison], rules: Rules) -> list[str]:
-    """Returns what a reader must know before believing the comparison, one sentence each."""
+def warnings(sweep: Sweep, scored: pd.DataFrame, found: Sequence[Comparison], rules: Rules, budget: float) -> list[str]:
+    """Returns what a reader must know before believing the comparison, one sentence each.
+
+    Args:
+        sweep: As it was loaded, with runs that nobody declared.
+        scored: As `scores.score_runs` returns it, without these.
+        found: The comparisons.
+        rules: How they were decided.
+        budget: Evaluations over which areas are taken.
+    """
     return [
         *_about_declaration(sweep, rules),
         *_about_runs(scored),
         *_about_seeds(scored, rules),
         *_about_tasks(scored),
-        *_about_budgets(scored),
+        *_about_budgets(scored, budget),
         *_about_measurement(scored, rules),
         *(
             f"{each.first} and {each.second} have different numbers of runs: {each.num_first} and {each.num_second}."
@@ -220,15 +228,19 @@ def _about_tasks(scored: pd.DataFrame) -> list[str]:
     ]
 
 
-def _about_budgets(scored: pd.DataFrame) -> list[str]:
+def _about_budgets(scored: pd.DataFrame, budget: float) -> list[str]:
     finished = scored[scored["state"] == "finished"]
     spent = finished.groupby("arm")["evaluations"].median()
     if len(spent) < 2 or spent.max() <= 1.05 * spent.min():
         return []
     low, high = spent.idxmin(), spent.idxmax()
+    by_itself = finished.loc[finished["ended"].isin(SATISFIED), "arm"].value_counts().sort_index()
+    ended = ", ".join(f"{count} of {arm}" for arm, count in by_itself.items())
     return [
         f"Arms spent different budgets: {low} {spent[low]:g} evaluations in the median, {high} {spent[high]:g}. "
-        "Areas are taken up to the smaller one; final speedups are not comparable."
+        f"Areas are taken over {budget:g} evaluations"
+        + (f"; runs that ended of their own accord keep their last kernel ({ended})." if ended else ".")
+        + " Final speedups are not those of equal budgets."
     ]
 
 

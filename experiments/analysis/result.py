@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from .comparison import Comparison, Rules, Verdict, any_difference, compare, rules_of
 from .findings import paragraph, warnings
-from .scores import WORDS, by_task, score_runs
+from .scores import WORDS, budgets_of, by_task, score_runs
 from .skeletons import unique_skeletons
 from .summary import arm_table, operator_table, task_table
 from .tables import Sweep, load_sweep
@@ -99,5 +99,5 @@ def analyse(sweep_dir: Path, *, with_skeletons: bool = False) -> Result:
         comparisons=comparisons,
         omnibus=any_difference(scores, sorted(scores)),
         text=paragraph(comparisons, rules, metric),
-        warnings=warnings(loaded, scored, comparisons, rules),
+        warnings=warnings(loaded, scored, comparisons, rules, budgets_of(sweep)["evaluations"]),
     )

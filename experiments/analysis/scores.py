@@ -38,19 +38,32 @@ WORDS: Mapping[str, Metric] = {
 }
 
 
-def budgets_of(sweep: Sweep) -> dict[str, float]:
-    """Returns the budgets under which all arms are read.
+SPENT = {"evaluations": "evaluations", "seconds": "elapsed_s", "tokens": "tokens"}
+"""Column of the table of runs that tells what was spent of each budget."""
+SATISFIED = frozenset({"exhausted", "target", "stagnation"})
+"""Ends that a run chose itself: more budget would not have changed it, so it keeps its last kernel."""
 
-    A declared one, or else what the most frugal arm spent in half of its runs; 0 where an arm spent
-    nothing of it.
+
+def budgets_of(sweep: Sweep) -> dict[str, float]:
+    """Returns the budgets under which all arms are read; 0 where an arm spent nothing of it.
+
+    A declared budget counts in full, unless another one cut an arm short: then what that arm spent
+    in the median counts, and for an undeclared budget what the most frugal arm spent. Runs that
+    ended of their own accord cut nothing short.
     """
     declared = dict(sweep.experiment.budget) if sweep.experiment is not None else {}
     finished = sweep.runs[sweep.runs["state"] == "finished"]
-    spent = finished.groupby("arm")[["evaluations", "elapsed_s", "tokens"]].median().min()
-    if spent.isna().any():
-        return {name: float(declared.get(name, 0.0)) for name in BUDGETS}
-    common = {"evaluations": spent["evaluations"], "seconds": spent["elapsed_s"], "tokens": spent["tokens"]}
-    return {name: float(min(declared.get(name, np.inf), common[name])) for name in BUDGETS}
+    return {name: _budget(finished, name, declared.get(name)) for name in BUDGETS}
+
+
+def _budget(finished: pd.DataFrame, name: str, declared: float | None) -> float:
+    """Returns one of the budgets."""
+    spent = finished.groupby("arm")[SPENT[name]].median()
+    if not len(spent) or not spent.min() > 0:
+        return 0.0
+    stopped = finished[~finished["ended"].isin(SATISFIED if declared is None else SATISFIED | {name})]
+    shortest = stopped.groupby("arm")[SPENT[name]].median().min() if len(stopped) else np.inf
+    return float(min(shortest, spent.max() if declared is None else declared))
 
 
 def score_runs(sweep: Sweep, target_speedup: float) -> pd.DataFrame:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 CACHE = ".cache"
-CACHE_VERSION = "1"
+CACHE_VERSION = "2"
 CHUNK_RUNS = 250
 RESULT, FAILURE = "result.json", "failed.json"
 MARKS = frozenset({"journal.jsonl", "journal.jsonl.gz", FAILURE})
@@ -44,6 +44,7 @@ class RunRow:
         fingerprint: Sizes and times of its files.
         state: ``"finished"``, ``"failed"``, ``"unfinished"``, ``"missing"`` or ``"unreadable"``.
         error: Why it failed or cannot be read.
+        ended: What ended a finished run: a budget, ``"exhausted"``, ``"target"`` ….
         num_rows: Its slots.
         evaluations: Charged, duels included.
         tokens: Of the model.
@@ -62,6 +63,7 @@ class RunRow:
     fingerprint: str
     state: str = "missing"
     error: str = ""
+    ended: str = ""
     num_rows: int = 0
     evaluations: int = 0
     tokens: int = 0
@@ -164,7 +166,8 @@ def read_run(sweep_dir: Path, path: str, mark: str) -> tuple[RunRow, RunColumns]
     except (ValueError, OSError) as fault:
         row.state, row.error = "unreadable", " ".join(str(fault).split())
         return row, RunColumns()
-    row.state = "finished" if result.get("ended") else "failed" if failure else "unfinished"
+    row.ended = str(result.get("ended", ""))
+    row.state = "finished" if row.ended else "failed" if failure else "unfinished"
     row.error = str(failure.get("error", ""))
     row.num_rows = len(columns.columns["slot"])
     row.evaluations, row.tokens = columns.evaluations, columns.tokens

@@ -120,7 +120,8 @@ else:
     rows = main([sys.argv[2]])
     assert rows == 0
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-print(json.dumps({"seconds": time.perf_counter() - start, "peak_bytes": 1024 * peak, "rows": rows}))
+spent = {"wall_s": time.perf_counter() - start, "cpu_s": time.process_time()}
+print(json.dumps({**spent, "peak_bytes": 1024 * peak, "rows": rows}))
 """
 
 
@@ -148,7 +149,8 @@ def large_sweep(arms: int, tasks: int, seeds: int) -> None:
         ):
             found = timed(what, sweep_dir)
             rows = f", {int(found['rows']):,} rows" if what == "load" else ""
-            print(f"{words}: {found['seconds']:.1f} s, peak memory {found['peak_bytes'] / 1e9:.2f} GB{rows}")
+            spent = f"{found['wall_s']:.1f} s of wall time, {found['cpu_s']:.1f} s of processor time"
+            print(f"{words}: {spent}, peak memory {found['peak_bytes'] / 1e9:.2f} GB{rows}")
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -24,6 +24,7 @@ def sweep(bests: list[list[float]], arms: list[str], budget: dict[str, float] | 
             "declared": True,
             "state": "finished",
             "error": "",
+            "ended": "evaluations",
             "num_rows": [len(best) for best in bests],
             "evaluations": [len(best) for best in bests],
             "tokens": [10 * len(best) for best in bests],
@@ -71,6 +72,29 @@ def test_areas_are_taken_up_to_what_the_most_frugal_arm_spent() -> None:
     short, long = [1.0, 2.0], [1.0, 2.0, 9.0, 9.0]
 
     assert {"evaluations": 2.0, "seconds": 2.0, "tokens": 20.0} == budgets_of(sweep([short, long], ["a", "b"]))
+
+
+def test_a_declared_budget_counts_in_full_for_a_run_that_ended_of_its_own_accord() -> None:
+    data = sweep([[1.0], [1.0, 2.0, 2.0, 2.0]], ["a", "b"], {"evaluations": 4}, ended=["exhausted", "evaluations"])
+
+    assert 4.0 == budgets_of(data)["evaluations"]
+
+
+def test_an_undeclared_budget_is_not_cut_by_a_run_that_ended_of_its_own_accord() -> None:
+    data = sweep([[1.0], [1.0, 2.0, 2.0, 2.0]], ["a", "b"], ended=["exhausted", "evaluations"])
+
+    assert 4.0 == budgets_of(data)["seconds"]
+
+
+def test_a_declared_budget_is_cut_where_another_one_stopped_an_arm() -> None:
+    bests = [[1.0, 2.0], [1.0, 2.0, 2.0, 2.0]]
+    data = sweep(bests, ["a", "b"], {"evaluations": 4, "seconds": 2}, ended=["seconds", "evaluations"])
+
+    assert 2.0 == budgets_of(data)["evaluations"]
+
+
+def test_a_budget_that_one_arm_does_not_spend_compares_nothing() -> None:
+    assert 0.0 == budgets_of(sweep([[1.0, 2.0], [1.0, 2.0]], ["a", "b"], tokens=[0, 20]))["tokens"]
 
 
 def test_the_final_speedup_is_the_verified_one() -> None:
