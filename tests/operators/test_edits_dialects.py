@@ -75,6 +75,10 @@ def test_launch_bounds_are_set_and_dropped():
     assert CUDA in outcomes("cuda", "launch_bounds", bound)
 
 
+def test_launch_bounds_are_no_smaller_than_the_launch():
+    assert not any("__launch_bounds__(64" in each for each in outcomes("cuda", "launch_bounds", CUDA, 60))
+
+
 def test_constant_parameters_are_read_through_the_read_only_cache():
     wrapped = CUDA.replace("x[i]", "__ldg(&x[i])")
 
@@ -118,6 +122,12 @@ def test_four_elements_are_read_at_once_where_they_are_aligned():
 
     assert "const float4 four = *reinterpret_cast<const float4*>(&x[row * N + j]);" in found
     assert "% 16 == 0" in found
+
+
+def test_an_address_that_the_loop_computes_is_not_taken_before_it():
+    source = ROWS.replace("sum += x[row * N + j];", "long at = row * N + j; sum += x[at];")
+
+    assert {None} == outcomes("cuda", "vector_load", source, 2)
 
 
 def test_block_sizes_of_a_launch_change():

@@ -17,6 +17,7 @@ from . import (
     statement,
     triton,
     unroll,
+    warp,
 )
 
 STATEMENTS: Mapping[str, Kind] = {
@@ -65,7 +66,7 @@ CUDA: Mapping[str, Kind] = {
     "read_only_load": device.read_only_load,
     "shared_padding": device.shared_padding,
     "vector_load": device.vector_load,
-    "warp_per_row": device.warp_per_row,
+    "warp_per_row": warp.warp_per_row,
 }
 
 PYTHON: Mapping[str, Kind] = {

@@ -1,4 +1,4 @@
-"""Edits for CUDA and HIP: launch bounds, block sizes, unrolling, read-only and vector loads, a warp a row."""
+"""Edits for CUDA and HIP: launch bounds, block sizes, unrolling, read-only and vector loads."""
 
 from __future__ import annotations
 
@@ -15,11 +15,9 @@ from ..loops import (
     body_text,
     braced,
     can_step,
-    code,
     innermost,
     loops,
     over,
-    placed,
     renamed,
     renamed_body,
     stepping,
@@ -44,7 +42,8 @@ def launch_bounds(tree: Tree, rng: np.random.Generator) -> Edit | None:
     head = tree.source[function.start_byte : declarator.start_byte]
     match = re.search(rb"__launch_bounds__\s*\([^)]*\)\s*", head)
     fewest = one_of(("", "", ", 1", ", 2", ", 4"), rng)
-    text = f"__launch_bounds__({one_of(_BOUNDS, rng)}{fewest}) ".encode()
+    most = [bound for bound in _BOUNDS if bound >= _threads(tree, function)] or [_BOUNDS[-1]]
+    text = f"__launch_bounds__({one_of(most, rng)}{fewest}) ".encode()
     line = tree.line(function.start_byte)
     if match is None:
         return Edit(((declarator.start_byte, declarator.start_byte, text),), f"line {line}: {text.decode()}")
@@ -156,35 +155,12 @@ def vector_load(tree: Tree, rng: np.random.Generator) -> Edit | None:
             index = accesses[0].index if accesses else ()
             if name not in readable or len(texts) != 1 or len(index) != 1 or index[0] is None:
                 continue
+            words = {tree.text(node) for node in walk(accesses[0].node) if node.type == "identifier"}
+            if words & found.declared:  # the address is taken before the loop
+                continue
             if coefficient(index[0], loop.variable.encode()) == {(): 1}:
                 text = _with_vector(tree, loop, accesses[0].node)
                 return over(tree, loop, text, f"read {name.decode()} four at a time")
-    return None
-
-
-def warp_per_row(tree: Tree, rng: np.random.Generator) -> Edit | None:
-    """Gives a row that one thread works on to the 32 threads of a warp, whose partial results are joined."""
-    for function in shuffled(device_kernels(tree), rng):
-        body = function.child_by_field_name("body")
-        index = _thread_index(tree, body) if body is not None else None
-        if body is None or index is None or b"_lane" in tree.source:
-            continue
-        rows = [loop for loop in loops(tree) if loop.node.parent == body]
-        if not rows or any(loop.step != "1" or not _is_shareable(tree, loop) for loop in rows):
-            continue
-        launch = _grid(tree, function)
-        if launch is None:
-            continue
-        name, declaration, value = index
-        lane = f"{name}_lane"
-        edits = [(value.start_byte, value.end_byte, b"(" + tree.text(value) + b") / 32")]
-        after = f"\nconst int {lane} = threadIdx.x % 32;"
-        edits.append((declaration.end_byte, declaration.end_byte, placed(tree, declaration.start_byte, after)))
-        for loop in rows:
-            text = _by_lanes(tree, loop, lane)
-            edits.append((loop.start, loop.node.end_byte, placed(tree, loop.start, text)))
-        edits.append((launch.start_byte, launch.end_byte, b"(" + tree.text(launch) + b") * 32"))
-        return Edit(tuple(sorted(edits)), f"a warp for each {name}")
     return None
 
 
@@ -224,72 +200,24 @@ def _with_vector(tree: Tree, loop: Loop, element: Node) -> str:
     return braced(f"if (reinterpret_cast<unsigned long long>(&{first}) % 16 == 0)", fast) + "\n" + braced("else", slow)
 
 
-def _thread_index(tree: Tree, body: Node) -> tuple[str, Node, Node] | None:
-    """Returns name, declaration and value of the variable that numbers the threads of a grid."""
-    for part in code(body):
-        if part.type != "declaration":
-            continue
-        declarators = part.children_by_field_name("declarator")
-        value = declarators[0].child_by_field_name("value") if len(declarators) == 1 else None
-        name = declarators[0].child_by_field_name("declarator") if value is not None else None
-        text = tree.text(value) if value is not None else b""
-        if (
-            name is not None
-            and value is not None
-            and all(each in text for each in (b"blockIdx.x", b"blockDim.x", b"threadIdx.x"))
-        ):
-            return tree.text(name).decode("utf-8", "replace"), part, value
-    return None
+def _threads(tree: Tree, function: Node) -> int:
+    """Returns the largest block that a kernel is launched with, as far as literals tell."""
+    most = 1
+    for configuration in launches(tree, function):
+        threads = 1
+        for node in walk(configuration.named_children[1]) if configuration.named_child_count > 1 else ():
+            threads *= (integer(tree.text(node)) or 1) if node.type == "number_literal" else 1
+        most = max(most, threads)
+    return most
 
 
-def _is_shareable(tree: Tree, loop: Loop) -> bool:
-    """Whether the threads of a warp may take the iterations of a loop in turn."""
-    found = effects(tree, loop.body)
-    known = found.reductions()
-    if not found.permits([loop.variable.encode()]) or any(group not in {"+", "max", "min"} for group in known.values()):
-        return False
-    written = found.written() - {*known}
-    return all(
-        any(part is not None and any(loop.variable.encode() in monomial for monomial in part) for part in access.index)
-        for name in written
-        for access in found.arrays.get(name, [])
-        if access.update
-    ) and not written & {*found.scalars}
-
-
-def _grid(tree: Tree, function: Node) -> Node | None:
-    """Returns the number of blocks in the only launch of a kernel, if that is one expression."""
+def launches(tree: Tree, function: Node) -> list[Node]:
+    """Returns what stands between ``<<<`` and ``>>>`` in the launches of a kernel."""
     declarator = function.child_by_field_name("declarator")
     inner = declarator.child_by_field_name("declarator") if declarator is not None else None
-    if inner is None:
-        return None
     calls = []
     for node in tree.of("call_expression"):
         target = node.child_by_field_name("function")
-        if target is not None and tree.text(target) == tree.text(inner):
+        if inner is not None and target is not None and tree.text(target) == tree.text(inner):
             calls.append(node)
-    configurations = [each for call in calls for each in call.named_children if each.type == "kernel_call_syntax"]
-    if len(calls) != 1 or len(configurations) != 1 or not configurations[0].named_children:
-        return None
-    blocks = configurations[0].named_children[0]
-    return None if b"dim3" in tree.text(blocks) else blocks
-
-
-def _by_lanes(tree: Tree, loop: Loop, lane: str) -> str:
-    """Returns a loop whose iterations the lanes of a warp take in turn, and the joining of what they folded."""
-    text = [braced(loop.head(lower=f"{loop.lower} + {lane}", step="32"), body_text(tree, loop.body))]
-    shuffle = (
-        "__shfl_xor_sync(0xffffffff, {0}, {1})" if b"hipStream_t" not in tree.source else "__shfl_xor({0}, {1}, 32)"
-    )
-    before = []
-    for name, group in sorted(effects(tree, loop.body).reductions().items()):
-        variable, distance, other = name.decode("utf-8", "replace"), tree.fresh("distance"), tree.fresh("other")
-        joined = f"{variable} += {other};"
-        if group != "+":
-            sign = ">" if group == "max" else "<"
-            joined = f"{variable} = {other} {sign} {variable} ? {other} : {variable};"
-        else:
-            before.append(f"if ({lane} != 0) {variable} = 0;")
-        step = f"const auto {other} = {shuffle.format(variable, distance)};\n{joined}"
-        text.append(braced(f"for (int {distance} = 16; {distance} > 0; {distance} /= 2)", step))
-    return "\n".join([*before, *text])
+    return [each for call in calls for each in call.named_children if each.type == "kernel_call_syntax"]
