@@ -197,6 +197,7 @@ class Stopwatch:
         self.failed_side, self._pinned = timing.failed_side, timing.pinned
         if outcome != FINE:
             raise self._sides[timing.failed_side].failure(outcome)
+        self.failed_side = 0
         self._judge_taken(plan, pool, judged, copies)
         done = timing.pairs
         self._trips += done * trips[0] + timing.repeated
