@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from tree_sitter import Node
 
+from .scope import declared_names, num_undeclared
 from .signature import signature
 from .tree import Tree, parse
 
@@ -53,7 +54,8 @@ def replace(node: Node, text: bytes, note: str) -> Edit:
 def applied(edit: Edit, tree: Tree, entry_point: str) -> str | None:
     """Returns the edited source; None when the edit may not be.
 
-    It may not when it changes nothing, adds syntax errors, or changes the signature of ``entry_point``.
+    It may not when it changes nothing, adds syntax errors, changes the signature of ``entry_point``, or names a
+    variable where it is not declared.
     """
     source = edit.apply(tree.source)
     if source == tree.source:
@@ -63,8 +65,13 @@ def applied(edit: Edit, tree: Tree, entry_point: str) -> str | None:
 
 
 def is_sound(child: Tree, parent: Tree, entry_point: str) -> bool:
-    """Whether ``child`` has no more syntax errors than ``parent``, and the same entry point."""
-    return child.num_errors <= parent.num_errors and signature(child, entry_point) == signature(parent, entry_point)
+    """Whether ``child`` has no more faults that a tree shows than ``parent``, and the same entry point."""
+    if child.num_errors > parent.num_errors or signature(child, entry_point) != signature(parent, entry_point):
+        return False
+    if parent.grammar == "python":
+        return True
+    known = declared_names(child) | declared_names(parent)
+    return num_undeclared(child, known) <= num_undeclared(parent, known)
 
 
 def _with_line_ends(text: bytes) -> bytes:

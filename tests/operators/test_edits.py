@@ -298,3 +298,29 @@ def test_a_local_pointer_is_followed_to_its_array():
     body = "for (long i = 0; i < M; ++i) {\n  float* row = y + i * N;\n  for (long j = 0; j < N; ++j) row[j] = x[j];\n}"
 
     assert all("row_1[j] = x[j];" in each for each in outcomes("jam", body, 3))
+
+
+def test_a_loop_has_one_pragma_at_most():
+    body = "#pragma GCC ivdep\nfor (long j = 0; j < N; ++j) y[j] = x[j];"
+
+    assert "#pragma omp simd\nfor (long j = 0; j < N; ++j) y[j] = x[j];" == edited("simd", body)
+    assert {0, 1} == {each.count("#pragma") for each in outcomes("pragma", body) if each is not None}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "for (long j = 0; j < N; ++j) y[j] = x[j];",
+        "float s = x[0];\nfor (long j = 0; j < N; ++j) { float t = s; y[j] = t; }",
+    ],
+)
+@pytest.mark.parametrize("kind", ["delete", "duplicate", "swap", "move", "overwrite"])
+def test_statements_only_go_where_their_variables_are(kind, body):
+    for source in outcomes(kind, body) - {None}:
+        lines = source.splitlines()
+        known = {"x", "y", "N"}
+        for line in lines:
+            known |= {name for name in "jst" if f"long {name} " in line or f"float {name} " in line}
+            used = {name for name in "jst" if f"[{name}]" in line or f"= {name};" in line}
+
+            assert set() == used - known

@@ -48,10 +48,8 @@ def pragma(tree: Tree, rng: np.random.Generator) -> Edit | None:
     if loop.start == loop.node.start_byte:
         return _inserted(tree, loop, text) if text else None
     line = tree.line(loop.start)
-    action = one_of(("drop", "change", "insert"), rng)
-    if action == "insert" and text:
-        return _inserted(tree, loop, text)
-    new = text.encode() + b"\n" + tree.indent(loop.node.start_byte) if action == "change" and text else b""
+    change = text is not None and rng.random() < 0.6
+    new = text.encode() + b"\n" + tree.indent(loop.node.start_byte) if change and text else b""
     return Edit(((loop.start, loop.node.start_byte, new),), f"line {line}: {'changed' if new else 'dropped'} a pragma")
 
 
@@ -168,10 +166,13 @@ def _pragmas(tree: Tree, loop: Loop) -> str:
 
 
 def _inserted(tree: Tree, loop: Loop, text: str) -> Edit:
+    """Puts a pragma before a loop, in place of the one that it has: compilers want them right before the loop."""
     note = f"line {tree.line(loop.node.start_byte)}: {text}"
     parent = loop.node.parent
     start, end, indent = loop.node.start_byte, loop.node.end_byte, tree.indent(loop.node.start_byte)
     line = text.encode() + b"\n" + indent
+    if loop.start != start:
+        return Edit(((loop.start, start, line),), note)
     if parent is not None and parent.type == "compound_statement":
         alone = not tree.source[tree.source.rfind(b"\n", 0, start) + 1 : start].strip()
         return Edit(((start, start, line if alone else b"\n" + indent + line),), note)
