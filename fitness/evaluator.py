@@ -205,7 +205,10 @@ class Evaluator:
                 draft.flags |= policy.inspect(draft.kernel, built.path, self.settings.forbid)
             artifact = self._artifact(draft.kernel)
             with draft.stage("check"):
-                draft.learn(self._bench.check(artifact, material, device).max_rel_error)
+                findings = self._bench.check(artifact, material, device)
+            draft.learn(findings.max_rel_error)
+            draft.flags |= findings.flags
+            policy.refuse(draft.flags, self.settings.forbid)
         return artifact
 
     def _timed(self, draft: Draft, artifact: Artifact, device: int, material: Material) -> Contest:

@@ -25,6 +25,7 @@ FLAGS = {
     "float_state": "changes rounding, or flushes small numbers to zero",
     "system_calls": "asks the operating system for more than memory and time",
     "static_constructor": "does work when it is loaded",
+    "launches_no_kernel": "launches no kernel of its own",
     "reduced_precision": "is much less accurate than the task's own kernel",
 }
 

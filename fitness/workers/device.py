@@ -186,6 +186,25 @@ class Owned:
         return bool((self.bytes[:edge] == PATTERN).all()) and bool((self.bytes[end:] == PATTERN).all())
 
 
+def count_launches(gpu):
+    """Returns a list that is filled at the first launch of a Triton kernel; None where there is no Triton."""
+    if importlib.util.find_spec("triton") is None:
+        return None
+    if gpu:
+        from triton.runtime.jit import JITFunction as Launched
+    else:
+        from triton.runtime.interpreter import InterpretedFunction as Launched
+    seen, run = [], Launched.run
+
+    def counted(self, *args, **kwargs):
+        if not seen:
+            seen.append(True)
+        return run(self, *args, **kwargs)
+
+    Launched.run = counted
+    return seen
+
+
 class Candidate:
     """A loaded kernel, called in one of two ways: ``fn(*inputs)`` or through pointers."""
 
@@ -195,12 +214,14 @@ class Candidate:
         self.specs = manifest["outputs"]
         self.axes = manifest["axes"]
         self.pointers = manifest["kind"] == "shared_object"
+        self.launches = None
         if self.pointers:
             self.function = getattr(
                 ctypes.CDLL(os.path.abspath(manifest["path"]), mode=os.RTLD_NOW), manifest["entry_point"]
             )
             self.function.restype = None
         else:
+            self.launches = count_launches(device.gpu)
             spec = importlib.util.spec_from_file_location("candidate", manifest["path"])
             module = importlib.util.module_from_spec(spec)
             sys.modules["candidate"] = module
@@ -270,6 +291,8 @@ class Session:
                 if copy is not None:
                     results[f"{name}@{turn}"] = copy.cpu().numpy()
             self.poison_made(made)
+        if self.candidate.launches is not None and "cutlass" not in sys.modules and "flydsl" not in sys.modules:
+            facts["launched"] = bool(self.candidate.launches)
         return facts, results
 
     def names(self, count):

@@ -98,6 +98,18 @@ def test_honest_modules_pass(evaluator, name):
     assert Status.OK == evaluation.status, evaluation.log
 
 
+def test_a_module_that_leaves_the_work_to_torch_is_flagged(evaluator):
+    evaluation = judged(evaluator, "return x.sum(1)")
+
+    assert "launches_no_kernel" in evaluation.flags
+
+
+def test_a_module_with_a_kernel_is_not(evaluator):
+    evaluation = evaluator.evaluate(TASK.seed_kernel("triton"), evaluator.calibrate())
+
+    assert "launches_no_kernel" not in evaluation.flags
+
+
 def test_an_endless_module_is_stopped():
     with_limit = Evaluator(TASK, Interpret(most_elements=1000), Triton(), run_timeout_s=2, build_timeout_s=5)
     evaluation = judged(with_limit, "while True:\n    pass") if with_limit.calibrate() else None
