@@ -18,7 +18,13 @@ _PLAIN = {
 _TABLE = str.maketrans(_PLAIN)
 _OWN_HEADER = re.compile(r'^[ \t]*#\s*include\s*"([^"\n]*)"[^\n]*\n', re.MULTILINE)
 _SYSTEM_HEADER = re.compile(
-    r"(assert|float|limits|math|stdbool|stddef|stdint|stdio|stdlib|string|omp|\w+intrin)\.h|c?[a-z_]+|(cuda|hip)[\w/]*\.h"
+    r"(assert|float|limits|math|stdbool|stddef|stdint|stdio|stdlib|string|omp|\w+intrin)\.h|(cuda|hip)[\w/]*\.h"
+    r"|c(math|stdlib|stdint|stddef|string|float|assert|limits)|algorithm|array|bit|limits|numeric|thread|utility|vector"
+)
+_HEADING = re.compile(
+    r"^[ \t]*#+(?![ \t]*(?:include|define|undef|if|ifdef|ifndef|elif|else|endif|pragma|error|warning|line)\b)"
+    r"[ \t]*(?=\w)",
+    re.MULTILINE,
 )
 _ENTITY = re.compile(r"&(lt|gt|quot|#39|amp;?&amp);")
 
@@ -46,6 +52,12 @@ def without_own_headers(code: str) -> tuple[str, list[str]]:
     dropped = [name for name in _OWN_HEADER.findall(code) if not _SYSTEM_HEADER.fullmatch(name)]
     kept = _OWN_HEADER.sub(lambda each: "" if each.group(1) in dropped else each.group(), code)
     return kept, [f'dropped #include "{name}"' for name in dropped]
+
+
+def headings_as_comments(code: str) -> tuple[str, list[str]]:
+    """Makes comments of lines such as ``# Kernel``, which a model takes over from the prompt's headings."""
+    plain = _HEADING.sub("// ", code)
+    return plain, ["made headings comments"] if plain != code else []
 
 
 def odd_characters(code: str, python: bool) -> str:

@@ -11,7 +11,7 @@ from ..contract import Contract
 from .checks import fault, looks_like_code, with_c_linkage
 from .diffs import EditFaultError, applied, edits, has_markers
 from .fences import Piece, pieces
-from .mending import mended, odd_characters, without_own_headers
+from .mending import headings_as_comments, mended, odd_characters, without_own_headers
 from .outcome import NEAREST, Outcome, Reading
 from .salvage import salvaged_c, salvaged_python, whole
 from .thinking import without_thinking
@@ -138,8 +138,9 @@ def _judged(code: str, wanted: Contract, parent: str | None, *, label: str = "",
         code, dropped = salvaged_python(code, entry_point, cut_off)
     else:
         code, own = without_own_headers(code)
+        code, headings = headings_as_comments(code)
         code, dropped = salvaged_c(code, entry_point)
-        remarks += own
+        remarks += own + headings
     reading = _accepted(code, wanted, parent, label=label, remarks=[*remarks, *dropped])
     if reading.source is not None and cut_off and not dropped and not whole(code, entry_point, python):
         return Reading(Outcome.TRUNCATED, reason="the answer ends in the middle: the token limit was reached")

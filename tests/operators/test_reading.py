@@ -173,6 +173,7 @@ def test_spellings_of_the_same_signature(parameters: str) -> None:
         (GOOD.replace("    ", "\u00a0\u00a0\u00a0\u00a0"), "replaced typographic characters"),
         (GOOD.replace("<", "&lt;").replace('"', "&quot;"), "unescaped HTML"),
         ('#include "kernel.h"\n' + GOOD, 'dropped #include "kernel.h"'),
+        ('#include "stdafx"\n' + GOOD, 'dropped #include "stdafx"'),
     ],
 )
 def test_what_has_one_meaning_is_mended_and_noted(code: str, note: str) -> None:
@@ -189,6 +190,12 @@ def test_what_has_one_meaning_is_mended_and_noted(code: str, note: str) -> None:
 )
 def test_c_linkage_in_other_forms_is_left_alone(wrapped: str) -> None:
     assert wrapped == source(fence(wrapped))
+
+
+def test_headings_become_comments_and_directives_stay() -> None:
+    directives = "#pragma GCC unroll 4\n# define A 1\n#ifdef A\n#endif\n"
+    reading = read_answer(fence("# Task: softmax\n" + directives + GOOD), CPP)
+    assert ("// Task: softmax\n" + directives + GOOD, "made headings comments") == (reading.source, reading.note)
 
 
 def test_a_later_version_without_headers_takes_those_of_the_earlier_one() -> None:
