@@ -91,6 +91,9 @@ class Flight:
 
     def _propose(self, slot: Slot) -> None:
         """Lets the operator work. Whatever it raises is raised again when the slot's turn comes."""
+        if slot.plan.proposal is not None:
+            slot.proposal = slot.plan.proposal
+            return
         operator = self._operators[slot.plan.operator]
         try:
             slot.proposal = operator.propose(slot.plan.parents, slot.brief, self._streams(slot.index, "vary"))
@@ -99,7 +102,12 @@ class Flight:
             self.failing = True
 
     def _propose_and_tell(self, slot: Slot) -> None:
-        self._propose(slot)
+        """Runs in a thread, which must not end without a word, whatever the operator does."""
+        try:
+            self._propose(slot)
+        except BaseException as error:  # noqa: BLE001 - carried to `land`, as above
+            slot.error = error
+            self.failing = True
         self._events.put(slot)
 
     def _submit(self, slot: Slot) -> None:

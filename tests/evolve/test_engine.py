@@ -475,6 +475,15 @@ def test_a_machine_or_a_user_that_stops_a_run_loses_nothing(tmp_path: Path, erro
     assert digest(tmp_path / "whole") == digest(tmp_path / "stopped")
 
 
+@pytest.mark.parametrize("error", [SystemExit(3), ZeroDivisionError("a fault of the operator")])
+def test_an_operator_that_breaks_ends_the_run_with_its_own_error(tmp_path: Path, error: BaseException) -> None:
+    def explode(parents: list[str], rng: np.random.Generator) -> str:
+        raise error
+
+    with pytest.raises(type(error)):
+        run(policy(), tmp_path, 3, operators={"bomb": ToyOperator(explode)}, client=object())
+
+
 def test_whoever_stops_listening_can_resume(tmp_path: Path) -> None:
     with Journal(tmp_path / "journal.jsonl") as journal:
         running = engine(policy(), tmp_path, journal).run(5)
