@@ -27,6 +27,7 @@ class SyntacticMutation:
     Args:
         weights: How often each kind is drawn, by name; kinds that are not named keep their default, 0 switches a kind
             off. The names are the keys of `WEIGHTS`.
+        kinds: The only kinds that may be drawn; None for all. GEVO's alone make the arm of published random edits.
         initial_edits: Edits of a parent that is a seed, i.e. has no ancestors (GEVO: 3).
         more_edits: Probability of a further edit after each one.
         max_source_bytes: Edits that make a source longer than this are drawn again.
@@ -43,14 +44,17 @@ class SyntacticMutation:
     def __init__(
         self,
         weights: Mapping[str, float] | None = None,
+        kinds: Sequence[str] | None = None,
         initial_edits: int = 3,
         more_edits: float = 0.3,
         max_source_bytes: int = 16_000,
     ) -> None:
-        unknown = sorted({*(weights or {})} - {*WEIGHTS})
+        unknown = sorted({*(weights or {}), *(kinds or ())} - {*WEIGHTS})
         if unknown:
-            raise ValueError(f"weights: {unknown[0]!r} is no kind of edit; known are {', '.join(WEIGHTS)}")
-        self.weights = {**WEIGHTS, **(weights or {})}
+            raise ValueError(f"{unknown[0]!r} is no kind of edit; known are {', '.join(WEIGHTS)}")
+        allowed = {*WEIGHTS} if kinds is None else {*kinds}
+        drawn = {**WEIGHTS, **(weights or {})}
+        self.weights = {name: weight if name in allowed else 0.0 for name, weight in drawn.items()}
         if min(self.weights.values()) < 0 or not any(self.weights.values()):
             raise ValueError("weights: at least one must be positive and none negative")
         if initial_edits < 1 or not 0 <= more_edits < 1 or max_source_bytes < 1:

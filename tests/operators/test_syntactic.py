@@ -155,9 +155,8 @@ def test_a_seed_gets_several_edits_and_its_children_one():
 
 
 def test_a_kind_that_is_switched_off_is_never_drawn():
-    only = {name: float(name == "tile") for name in WEIGHTS}
     notes = {
-        SyntacticMutation(only, more_edits=0.0)
+        SyntacticMutation({"fission": 0.0}, kinds=["tile", "fission"], more_edits=0.0)
         .propose([parent_of(MATMUL)], brief("cpp", MATMUL), np.random.default_rng(seed))
         .note.split(":")[0]
         for seed in range(10)
@@ -196,6 +195,8 @@ def test_line_ends_stay_those_of_the_source():
     ("knobs", "message"),
     [
         ({"weights": {"teleport": 1.0}}, "'teleport' is no kind of edit"),
+        ({"kinds": ["teleport"]}, "'teleport' is no kind of edit"),
+        ({"kinds": []}, "at least one must be positive"),
         ({"weights": {"tile": -1.0}}, "none negative"),
         ({"weights": dict.fromkeys(WEIGHTS, 0.0)}, "at least one must be positive"),
         ({"initial_edits": 0}, "initial_edits must be at least 1"),
