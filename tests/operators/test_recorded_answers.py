@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-import fitness.tasks as tasks
+from fitness import tasks
 from operators.contract import contract
 from operators.reading import Outcome, Reading, read_answer
 from operators.reading.scan import definitions

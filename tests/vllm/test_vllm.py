@@ -39,7 +39,7 @@ GENERATIONS = 2
 WHOLE_PREFILL = ["--no-enable-chunked-prefill", "--max-num-batched-tokens", "8192"]
 SMALL = [
     *(f"operators.{name}.sampling.max_tokens=192" for name in ("draft", "mutate", "crossover", "repair")),
-    *("task=row_sum", "language=cpp", "target=cpu", "operators=llm", "search=generational", "evaluator=quick"),
+    *("task=row_sum", "language=cpp", "target=cpu", "operators=llm", "evaluator=quick"),
     *("mu=2", "lambda_=6", f"generations={GENERATIONS}", "seed=1"),
 ]
 
