@@ -103,6 +103,13 @@ def test_tiling_bounds_its_blocks():
     assert any("i_block + 32 < M ? i_block + 32 : M" in each for each in found)
 
 
+def test_tiles_are_not_tiled_again():
+    tiled = {each for each in outcomes("tile", PERFECT) if each.count("_block =") == 2}
+
+    assert tiled
+    assert {None} == {result for each in tiled for result in outcomes("tile", each, 3)}
+
+
 def test_a_first_value_before_the_loop_goes_into_the_scalar():
     body = "y[0] = 1.0f;\nfor (long j = 0; j < N; ++j) {\n  y[0] += x[j];\n}"
 

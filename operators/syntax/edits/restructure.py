@@ -51,8 +51,8 @@ def tile(tree: Tree, rng: np.random.Generator) -> Edit | None:
     """Cuts some loops of a perfect nest into blocks, with the loops over blocks outermost."""
     for outer in shuffled(loops(tree), rng):
         band = perfect_band(tree, outer)
-        if outer.step != "1" or any(loop.step != "1" or loop.relation != "<" for loop in band):
-            continue
+        if any(loop.step != "1" or loop.relation != "<" or "?" in loop.upper for loop in band):
+            continue  # the last: it is the inside of a tile already
         depth = int(rng.integers(1, len(band) + 1))
         if depth == 1 and len(band) == 1:
             continue
