@@ -23,7 +23,7 @@ from .journal import Journal
 from .leftovers import Leftovers
 from .lineage import Lineage
 from .novelty import Novelty
-from .policy import Policy
+from .policy import Briefed, Policy
 from .recording import Evaluations
 from .run_files import RunFiles, generation_record
 from .slot import Slot, individual_of, slim
@@ -95,6 +95,8 @@ class Engine:
         self._policy = policy
         self._brief = brief
         self._evaluations = evaluations
+        if isinstance(policy, Briefed):
+            policy.begin(brief)
         self._journal = journal
         self._stream = partial(stream, seed)
         self._goal = goal or Goal()
@@ -226,7 +228,7 @@ class Engine:
     def _start(self, index: int) -> None:
         """Plans a slot and sends it on its way."""
         plan = self._policy.plan(index, self._operators, self._stream(index, "plan"))
-        wanted = self._operators[plan.operator].memory if plan.remembers else ()
+        wanted = self._operators[plan.operator].memory if plan.remembers and plan.proposal is None else ()
         memory = self._books.lineage.memory(wanted, plan.parents, self.chronicle.hall_of_fame.items)
         self._flight.start(Slot(index, plan, replace(self._brief, memory=memory), self._committed))
         self._planned += 1

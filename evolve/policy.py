@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from operators import Operator
+from operators import Brief, Operator, Proposal
 
 from .individual import Individual
 
@@ -21,11 +21,13 @@ class Plan:
         operator: Its key in the run's mapping of operators.
         parents: As many as the operator's arity.
         remembers: Whether the operator may read `operators.Memory`; independent samples must not.
+        proposal: What the policy proposes itself; no operator is asked then, and ``operator`` is only a name.
     """
 
     operator: str
     parents: tuple[Individual, ...]
     remembers: bool = True
+    proposal: Proposal | None = None
 
 
 class Policy(Protocol):
@@ -59,4 +61,13 @@ class Policy(Protocol):
     @property
     def survivors(self) -> Sequence[Individual]:
         """The population as it stands."""
+        ...
+
+
+@runtime_checkable
+class Briefed(Protocol):
+    """A policy that wants to know the problem before it is told of the first individual."""
+
+    def begin(self, brief: Brief) -> None:
+        """Takes note of the problem."""
         ...

@@ -11,3 +11,10 @@ Behind them: `experiments.build` is the one place that makes objects from config
 `experiments.settings` says which configurations are allowed, `experiments.faults` what a person
 reads when something fails, `experiments.runs` turns a run directory into objects.
 """
+
+import os
+
+# The matrices of a search are small: threads of a linear algebra library cost it more than they give, and their number,
+# which depends on the machine, would change last bits and with them decisions. Must stand before numpy is imported.
+for _name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(_name, "1")

@@ -77,7 +77,8 @@ def build_problem(config: DictConfig) -> Problem:
         task = task.on_device()
     # The node's _target_ says which keys there are; the evaluator takes them one by one.
     settings = {name: value for name, value in _plain_node(config, "evaluator").items() if name != "_target_"}
-    return Problem(task, target, language, _named("evaluator", lambda: Evaluator(task, target, language, **settings)))
+    evaluator = getattr(task, "evaluator", Evaluator)  # a recorded space answers for itself
+    return Problem(task, target, language, _named("evaluator", lambda: evaluator(task, target, language, **settings)))
 
 
 def problem_facts(problem: Problem) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 The nouns: `Kernel` is the source text, `Task` the problem with its reference and tolerance,
 `Workload` one size of it, `Target` the hardware, `Language` how a source is built, `Evaluation`
 the record with its closed `Status`. Members live in the sub-packages `tasks`, `languages`,
-`targets` and `executors`.
+`targets` and `executors`; `spaces` has recorded tuning spaces, which are searched by look-up.
 """
 
 from .errors import (
@@ -21,6 +21,7 @@ from .evaluator import Evaluator
 from .executor import Executor
 from .kernel import Kernel
 from .language import Build, Language, Need
+from .restricted import Restricted
 from .target import Peak, Target
 from .task import Cost, Task, TensorSpec, Workload
 
@@ -30,6 +31,7 @@ __all__ = [
     "TensorSpec",
     "Workload",
     "Cost",
+    "Restricted",
     "Target",
     "Peak",
     "Language",

@@ -4,8 +4,8 @@
 problem, `Memory` what it may remember, `Proposal` what it returns. Operators of the model:
 `LLMDraft`, `LLMMutation`, `LLMCrossover`, `LLMRepair`, `LLMReflection`, `LLMUniversal`, and the
 control `LLMScratch`. `reading` turns answers into sources. Operators without a model:
-`SyntacticMutation` and `SyntacticCrossover` on syntax trees, `ParameterMutation` and
-`ParameterCrossover` on declared `Tunables`, and the control `Identity`.
+`SyntacticMutation` and `SyntacticCrossover` on syntax trees, `ParameterMutation`,
+`ParameterCrossover` and `ParameterSample` on declared `Tunables`, and the control `Identity`.
 """
 
 from .identity import Identity
@@ -18,6 +18,7 @@ from .llm_scratch import LLMScratch
 from .llm_universal import LLMUniversal
 from .operator import Brief, Memory, Operator, Parent, Proposal
 from .parameter import ParameterCrossover, ParameterMutation
+from .parameter_sample import ParameterSample
 from .syntactic_crossover import SyntacticCrossover
 from .syntactic_mutation import SyntacticMutation
 from .tunables import Tunable, TunableError, Tunables
@@ -39,6 +40,7 @@ __all__ = [
     "SyntacticCrossover",
     "ParameterMutation",
     "ParameterCrossover",
+    "ParameterSample",
     "Identity",
     "Tunable",
     "Tunables",

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from fitness import Kernel
+from fitness import Kernel, Restricted
 
 from .operator import Brief, Parent, Proposal
 from .tunables import Tunable, TunableError, Tunables, Value, adjacent
@@ -40,7 +40,6 @@ class ParameterMutation:
 
     def propose(self, parents: Sequence[Parent], brief: Brief, rng: np.random.Generator) -> Proposal:
         """Returns the parent with other values, or a proposal without a kernel that says why there is none."""
-        del brief
         parent = parents[0].kernel
         try:
             tunables = Tunables.read(parent.source)
@@ -50,9 +49,9 @@ class ParameterMutation:
             return Proposal(None, self.name, (parent.digest,), "no_tunables", "the kernel declares no tunables")
         for _ in range(_MAX_DRAWS):
             setting = self._changed(tunables, rng)
-            if setting != tunables.values and tunables.allows(setting):
+            if setting != tunables.values and _allowed(tunables, setting, brief):
                 return _proposal(self.name, tunables, setting, (parent,))
-        other = _any_other(tunables, [tunables.values], rng)
+        other = _any_other(tunables, [tunables.values], brief, rng)
         if other is None:
             return Proposal(None, self.name, (parent.digest,), "no_edit", "no other setting is allowed")
         return _proposal(self.name, tunables, other, (parent,))
@@ -87,7 +86,6 @@ class ParameterCrossover:
 
     def propose(self, parents: Sequence[Parent], brief: Brief, rng: np.random.Generator) -> Proposal:
         """Returns the first parent with some values of the second, different from both where that is possible."""
-        del brief
         first, second = parents[0].kernel, parents[1].kernel
         digests = (first.digest, second.digest)
         try:
@@ -100,18 +98,24 @@ class ParameterCrossover:
             return Proposal(None, self.name, digests, "no_edit", "the parents agree in all tunables that they share")
         for _ in range(_MAX_DRAWS):
             setting = {**one.values, **{name: theirs[name] for name in different if rng.random() < 0.5}}
-            if one.allows(setting) and one.with_values(setting) not in (first.source, second.source):
+            if _allowed(one, setting, brief) and one.with_values(setting) not in (first.source, second.source):
                 return _proposal(self.name, one, setting, (first, second))
         return Proposal(None, self.name, digests, "no_edit", "no mixture of the parents is new and allowed")
 
 
+def _allowed(tunables: Tunables, setting: Mapping[str, Value], brief: Brief) -> bool:
+    """Whether the kernel's own constraints allow a setting, and the task knows of it where it knows them all."""
+    task = brief.task
+    return tunables.allows(setting) and (not isinstance(task, Restricted) or task.exists(setting))
+
+
 def _any_other(
-    tunables: Tunables, known: Sequence[Mapping[str, Value]], rng: np.random.Generator
+    tunables: Tunables, known: Sequence[Mapping[str, Value]], brief: Brief, rng: np.random.Generator
 ) -> dict[str, Value] | None:
     """Returns an allowed setting that is not known, found by going through them, or None."""
     pool = []
     for place, setting in enumerate(tunables.settings()):
-        if setting not in known:
+        if setting not in known and _allowed(tunables, setting, brief):
             pool.append(setting)
         if place >= 10_000:
             break

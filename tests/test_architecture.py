@@ -31,8 +31,8 @@ ONLY_IN = {
 }
 HEAVY = ("torch", "triton", "vllm", "ray")
 DOORS = {
-    "fitness": {"tasks", "languages", "targets", "executors", "admission", "ahead"},
-    "evolve": {"policies", "recording"},
+    "fitness": {"tasks", "languages", "targets", "executors", "spaces", "admission", "ahead"},
+    "evolve": {"policies", "surrogates", "recording"},
     "operators": {"syntax", "reading", "contract"},
 }
 """Sub-packages and modules from which others may import beside the package itself."""

@@ -4,7 +4,7 @@ Without a population: `RandomSampling`, `SequentialConditioned`. One line: `OneP
 `Greedy`, `UCT`. Populations: `MuPlusLambda`, `MuCommaLambda`, `SteadyState`, `NSGA2`,
 `WeightedParents`, `ClusterSoftmax`. Archives: `MapElites` with `Curiosity` or `Uniform` and the
 descriptors `MemoryLevel`, `ParallelLevel`, `AlgorithmLevel`, `Metric`. Around others: `Islands`,
-`Phases`. Choice of operators: `Weights`, or the bandits `UCB1`, `ThompsonSampling` and
+`Phases`. Of tunables: `Surrogate`. Choice of operators: `Weights`, or the bandits `UCB1`, `ThompsonSampling` and
 `AdaptivePursuit`. Selections beside DEAP's: `select_certified`, `select_by_rank`, `select_by_beta`.
 """
 
@@ -21,6 +21,7 @@ from .sampling import RandomSampling, SequentialConditioned
 from .selection import select_by_beta, select_by_rank, select_certified
 from .shinka import WeightedParents
 from .steady_state import OnePlusOne, SteadyState
+from .surrogate import Surrogate
 from .tree import UCT
 
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
     "SteadyState",
     "NSGA2",
     "WeightedParents",
+    "Surrogate",
     "ClusterSoftmax",
     "MapElites",
     "Curiosity",

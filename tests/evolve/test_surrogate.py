@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evolve.gaussian_process import GaussianProcess
-from evolve.surrogate import SpaceExhausted, SurrogateSearch, _log_expected_improvement
-from evolve.tuning_space import TuningSpace
+from evolve.surrogates.gaussian_process import GaussianProcess
+from evolve.surrogates.search import SpaceExhausted, SurrogateSearch, _log_expected_improvement
+from evolve.surrogates.tuning_space import TuningSpace
 
 PARAMETERS: dict[str, Sequence[Any]] = {
     "block": [16, 32, 48, 64, 96, 128, 256],
