@@ -197,6 +197,8 @@ class Sandbox:
             readable += map(str, cell.reads)
             arguments += ["landlock=1", *(f"read={path}" for path in readable)]
             devices = [path for path in cell.reads if path.is_relative_to("/dev")]
+            if Path("/proc") in cell.reads:
+                devices.append(Path("/proc/self"))  # a GPU's driver names its threads; of others it only reads
             writable = (*([cell.scratch] if cell.scratch else []), *devices, *cell.writes, "/dev/null")
             arguments += [f"write={path}" for path in writable]
             arguments += ["read=/proc", "read=/sys"] if cell.has_proc else []
