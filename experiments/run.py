@@ -9,7 +9,7 @@ import logging
 import shlex
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import hydra
@@ -105,6 +105,13 @@ def _relative(path: Path) -> Path:
     return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
 
 
+class _RunLog(logging.FileHandler):
+    """A log that a full disk silences: what happened is told on the screen anyway."""
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802  named by logging
+        """Says nothing."""
+
+
 @contextmanager
 def _log_file(path: Path) -> Iterator[None]:
     """Keeps what the libraries log, and why a run failed, in the run's own folder.
@@ -112,7 +119,7 @@ def _log_file(path: Path) -> Iterator[None]:
     Raises:
         OSError: The folder cannot be written.
     """
-    handler = logging.FileHandler(path, encoding="utf-8", delay=True)
+    handler = _RunLog(path, encoding="utf-8", delay=True)
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     handler.setLevel(logging.INFO)
     root = logging.getLogger()
@@ -124,7 +131,8 @@ def _log_file(path: Path) -> Iterator[None]:
         raise
     finally:
         root.removeHandler(handler)
-        handler.close()
+        with suppress(OSError):
+            handler.close()
 
 
 if __name__ == "__main__":

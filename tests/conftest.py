@@ -42,7 +42,7 @@ def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 def command():
     """Runs ``python -m experiments.<name>`` in a process of its own."""
 
-    def run(name: str, *arguments: str, timeout_s: float = 120, **options) -> subprocess.CompletedProcess[str]:
+    def run(name: str, *arguments: str, timeout_s: float = 300, **options) -> subprocess.CompletedProcess[str]:
         environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "120"}
         return subprocess.run(
             [sys.executable, "-m", f"experiments.{name}", *arguments],

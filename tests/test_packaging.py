@@ -93,7 +93,7 @@ def test_the_console_script_runs_a_small_search_elsewhere(installed):
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=300,
     )
 
     assert 0 == done.returncode, done.stderr
@@ -112,7 +112,7 @@ def test_a_strangers_package_in_the_same_environment_is_refused(installed):
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=300,
     )
     shutil.rmtree(stranger)
 

@@ -75,7 +75,7 @@ def test_replay_needs_no_compiler(finished, command):
         text=True,
         check=False,
         env=environment,
-        timeout=120,
+        timeout=300,
     )
 
     assert 0 == done.returncode, done.stderr
@@ -164,7 +164,7 @@ def test_a_signal_ends_a_run_cleanly_and_the_printed_command_goes_on(tmp_path, c
     process = start(folder)
     wait_for_line(process, "generation 1")
     os.killpg(process.pid, sent)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=300)
 
     assert status == process.returncode
     assert "Traceback" not in err
@@ -221,6 +221,6 @@ def test_a_terminal_sees_a_live_display(tmp_path):
         pass
     os.close(parent)
 
-    assert 0 == process.wait(timeout=60)
+    assert 0 == process.wait(timeout=300)
     for word in ("best speedup", "funnel", "searching", "re-verifying"):
         assert word in seen.decode()

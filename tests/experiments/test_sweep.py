@@ -89,7 +89,7 @@ def test_runs_of_the_same_second_have_different_directories(tmp_path):
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     both = [subprocess.Popen(arguments, cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL) for _ in range(2)]
 
-    assert [0, 0] == [process.wait(timeout=120) for process in both]
+    assert [0, 0] == [process.wait(timeout=300) for process in both]
     assert 2 == len(list((tmp_path / "runs").iterdir()))
 
 

@@ -105,11 +105,19 @@ def test_a_server_that_is_gone_stops_a_run_that_can_be_resumed(server, command, 
     assert (tmp_path / "journal.jsonl").read_bytes().startswith(kept)
 
 
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory):
+    """The directory of a finished run, for copying."""
+    folder = tmp_path_factory.mktemp("stored") / "run"
+    arguments = [*SMALL, "generations=2", f"hydra.run.dir={folder}"]
+    subprocess.run([sys.executable, "-m", "experiments.run", *arguments], cwd=ROOT, check=True, capture_output=True)
+    return folder
+
+
 @pytest.fixture
-def journal(tmp_path, command):
-    """The journal of a finished run."""
-    assert 0 == command("run", *SMALL, "generations=2", f"hydra.run.dir={tmp_path / 'run'}").returncode
-    return tmp_path / "run" / "journal.jsonl"
+def journal(stored, tmp_path):
+    """The journal of a finished run that may be spoiled."""
+    return shutil.copytree(stored, tmp_path / "run") / "journal.jsonl"
 
 
 def test_a_torn_last_line_is_written_again(journal, command):
@@ -182,7 +190,7 @@ def test_a_full_disk_is_one_line_and_nothing_before_it_is_lost(tmp_path, command
         f"cp {folder}/journal.jsonl {saved}; exit $status"
     )
     done = subprocess.run(
-        [*unshare(), "sh", "-c", script], cwd=ROOT, capture_output=True, text=True, check=False, timeout=120
+        [*unshare(), "sh", "-c", script], cwd=ROOT, capture_output=True, text=True, check=False, timeout=300
     )
 
     assert 1 == done.returncode, done.stderr
