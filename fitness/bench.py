@@ -87,7 +87,8 @@ class Bench:
                 if watch.failed_side == 1:
                     raise Rival(failure) from failure
                 raise
-            return Contest(tuple(series), watch.max_rel_error, bool(one.side.float_state & _FLUSHES_TO_ZERO))
+            flushes = bool(one.side.float_state & _FLUSHES_TO_ZERO)
+            return Contest(tuple(series), 0.0, flushes, judge=watch.judge)
 
     def peaks(self) -> tuple[float, float]:
         """Returns the most bytes and floating-point operations a second that one thread reaches here."""

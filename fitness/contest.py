@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from .series import Series
@@ -14,15 +15,18 @@ class Contest:
 
     Attributes:
         series: One a workload.
-        max_rel_error: Largest error of a judged call of the first.
+        max_rel_error: Largest error of a call of the first that was judged meanwhile.
         flushes_to_zero: Whether the first left the processor flushing small numbers to zero.
         flags: What else was noticed about the first.
+        judge: Judges the outputs of timed calls of the first that were copied out, and returns the largest error; for
+            when the measurement is over and others may run again. Raises `Failed` when one is wrong.
     """
 
     series: tuple[Series, ...]
     max_rel_error: float
     flushes_to_zero: bool
     flags: frozenset[str] = frozenset()
+    judge: Callable[[], float] = float
 
 
 class Rival(Exception):  # noqa: N818 - a verdict on its way to the record, not an error of ours

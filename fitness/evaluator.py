@@ -219,6 +219,8 @@ class Evaluator:
             except Rival as rival:
                 raise MachineError(f"the baseline, a correct kernel, failed: {rival}") from rival
         draft.learn(contest.max_rel_error)
+        with draft.stage("judge"):
+            draft.learn(contest.judge())
         draft.flags |= contest.flags
         least = max(seed_error, float(np.finfo(np.float32).eps))
         if (draft.max_rel_error or 0.0) > _MUCH_LESS_ACCURATE * least:
@@ -253,6 +255,7 @@ class Evaluator:
                 first, second = self._artifact(challenger), self._artifact(elite)
             with self._bench.alone():
                 contest = self._bench.contest(first, second, self._material(), device, self._rng)
+            contest.judge()
         except Failed:
             return Duel(challenger.digest, elite.digest, 1.0, (1.0, 1.0), floor, failed=challenger.digest)
         except Rival:

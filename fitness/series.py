@@ -20,7 +20,7 @@ class Precision:
         target: Half-width of the interval of the ratio that is good enough, as a fraction.
         time_limit_s: No new pair after this time, all workloads together.
         sample_s: Shortest sample; shorter calls are put together.
-        judged_calls: Timed calls of each block whose outputs are judged: the first, the last, and others.
+        judged_calls: Timed calls of each block whose outputs are judged: the last, and others.
     """
 
     min_pairs: int = 10
@@ -28,7 +28,7 @@ class Precision:
     target: float = 0.01
     time_limit_s: float = 0.4
     sample_s: float = 1e-3
-    judged_calls: int = 6
+    judged_calls: int = 4
 
 
 @dataclass

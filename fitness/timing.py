@@ -29,6 +29,7 @@ from .statistics import FloatArray, ratio_interval
 from .task import Task, Workload
 
 _TRIP_S = 200e-6
+_USUAL_OVERHEAD_NS = 10_000.0
 _SETS_BYTES = 1 << 24
 _MOST_SETS = 512
 
@@ -48,7 +49,6 @@ class Stopwatch:
 
     Attributes:
         failed_side: Whose turn it was when something failed: 0 or 1.
-        max_rel_error: Largest error of a judged call of the first.
     """
 
     def __init__(
@@ -62,8 +62,9 @@ class Stopwatch:
         self._pinned = secrets.choice(processors) if threads == 1 else NOT_PINNED
         self._flush = np.zeros(2 * last_level_cache_bytes() if settings.cache_regime == "cold" else 0, dtype=np.uint8)
         self._busy_s, self._trips = 0.0, 0
+        self._taken: list[tuple[Plan, Pool, Draw, NDArray[np.uint8]]] = []
+        self._max_rel_error = 0.0
         self.failed_side = 0
-        self.max_rel_error = 0.0
 
     def load(self) -> None:
         """Loads both artifacts and, for kernels of one thread, puts both processes on the driver's own processor.
@@ -141,8 +142,7 @@ class Stopwatch:
             if self._task.repeatable or not right.is_right:
                 text = f"{pool.workload.name}: two calls on equal inputs give different results"
                 raise Failed(Status.UNREPEATABLE, text, right.max_rel_error)
-        overhead_ns = self._overhead(session)
-        return max(self._net_ns(sample) - overhead_ns, 500.0) * 1e-9
+        return max(self._net_ns(sample) - _USUAL_OVERHEAD_NS, 500.0) * 1e-9
 
     def _net_ns(self, sample: Sample) -> float:
         """Time of a sample without what others took: the wait for a processor is known to the nanosecond.
@@ -152,19 +152,13 @@ class Stopwatch:
         net_ns = sample.wall_ns - sample.delay_ns if self._threads == 1 else sample.wall_ns
         return float(max(net_ns, sample.cpu_ns if self._threads == 1 else 0))
 
-    def _overhead(self, session: Session) -> float:
-        found = float(self._driver.kw_overhead(ctypes.byref(session.side), 9))
-        if found < 0:
-            raise session.failure(int(found))
-        return found
-
     def _judge(self, pool: Pool, outputs: Any, expected: Any, tolerance: Any, index: int) -> None:
         verdict = judge(outputs, expected, tolerance)
         if not verdict.is_right:
             text = f"{pool.workload.name}, a timed call: {verdict.reason}"
             raise Failed(Status.WRONG_VALUE, text, verdict.max_rel_error)
         if index == 0:
-            self.max_rel_error = max(self.max_rel_error, verdict.max_rel_error)
+            self._max_rel_error = max(self._max_rel_error, verdict.max_rel_error)
 
     def _block(
         self, plan: Plan, pool: Pool, trips: list[int], pairs: int, deadline: float
@@ -187,7 +181,6 @@ class Stopwatch:
             processors=self._processors,
             processor_count=len(self._processors),
         )
-        overhead_ns = [self._overhead(session) for session in self._sides]
         for index, session in enumerate(self._sides):
             timing.samples[index] = samples[index]
         if self._flush.size:
@@ -198,19 +191,19 @@ class Stopwatch:
         if outcome != FINE:
             raise self._sides[timing.failed_side].failure(outcome)
         self.failed_side = 0
-        self._judge_taken(plan, pool, judged, copies)
+        self._taken += [(plan, pool, slot.draw, copy) for slot, copy in zip(judged, copies, strict=True) if slot.taken]
         done = timing.pairs
         self._trips += done * trips[0] + timing.repeated
         self._busy_s += sum(each.wall_ns for each in samples[0][:done]) * 1e-9
         check_idleness(self._sides[0].side.idle_ns * 1e-9, self._busy_s, self._trips)
         wall = np.array([[self._net_ns(each) for each in side[:done]] for side in samples], dtype=np.float64)
-        wall -= np.array([[overhead_ns[index] * trips[index]] for index in (0, 1)])
+        wall -= np.array([[timing.overhead_ns[index] * trips[index]] for index in (0, 1)])
         cpu = np.array([[each.cpu_ns for each in side[:done]] for side in samples], dtype=np.float64)
         return np.maximum(wall, 1.0), cpu, timing.repeated, timing.deadline_ns * 1e-9
 
     def _choose(self, plan: Plan, trips: int, pairs: int, output_bytes: int) -> tuple[Any, list[NDArray[np.uint8]]]:
-        """Picks the calls that are judged: the first, the last, and some that nobody can foresee."""
-        chosen = {(0, 0, 0), (pairs - 1, trips - 1, plan.sets - 1)}
+        """Picks the calls that are judged: the last, and some that nobody can foresee."""
+        chosen = {(pairs - 1, trips - 1, plan.sets - 1)}
         while len(chosen) < min(max(2, self._precision.judged_calls), pairs * trips * plan.sets):
             chosen.add((secrets.randbelow(pairs), secrets.randbelow(trips), secrets.randbelow(plan.sets)))
         judged = (Judged * len(chosen))()
@@ -219,11 +212,16 @@ class Stopwatch:
             slot.pair, slot.trip, slot.set, slot.outputs = pair, trip, index, copy.ctypes.data
         return judged, copies
 
-    def _judge_taken(self, plan: Plan, pool: Pool, judged: Any, copies: list[NDArray[np.uint8]]) -> None:
-        for slot, copy in zip(judged, copies, strict=True):
-            if not slot.taken:
-                continue
-            inputs = pool.inputs(self._driver, plan, slot.draw)
+    def judge(self) -> float:
+        """Judges the copies that were taken of timed calls; returns the largest error.
+
+        Nothing runs while it does, so that it need not be alone.
+
+        Raises:
+            Failed: One is wrong.
+        """
+        for plan, pool, draw, copy in self._taken:
+            inputs = pool.inputs(self._driver, plan, draw)
             expected, tolerance = expect(self._task, pool.workload, inputs)
             outputs, at = {}, 0
             for name, spec in self._task.outputs.items():
@@ -232,6 +230,8 @@ class Stopwatch:
                 outputs[name] = copy[at : at + size].view(spec.dtype).reshape(shape)
                 at += size
             self._judge(pool, outputs, expected, tolerance, 0)
+        self._taken.clear()
+        return self._max_rel_error
 
 
 def _most_sets(plan: Plan) -> int:

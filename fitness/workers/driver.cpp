@@ -386,6 +386,20 @@ Outcome one_sample(const Own& own, Timing& timing, Side* const* sides, int which
     return FINE;
 }
 
+// Median time of a round trip without calls: what a measurement costs by itself.
+Outcome measure_overhead(const Own& own, Side& side, double& overhead_ns) {
+    double found[9];
+    for (double& each : found) {
+        Sample sample;
+        const Outcome outcome = exchange(own, side, CALL, 0, 0, sample);
+        if (outcome != FINE) return outcome;
+        each = static_cast<double>(std::max<int64_t>(sample.wall_ns - sample.delay_ns, 0));
+    }
+    std::nth_element(found, found + 4, found + 9);
+    overhead_ns = found[4];
+    return FINE;
+}
+
 }  // namespace
 
 extern "C" {
@@ -454,21 +468,6 @@ void kw_forget(Side* side) {
     side->schedstat = -1;
 }
 
-// Median time in ns of a round trip without calls, or an outcome below zero.
-double kw_overhead(Side* side, uint32_t rounds) {
-    const Own own;
-    int64_t walls[64];
-    rounds = std::min<uint32_t>(std::max<uint32_t>(rounds, 1), 64);
-    for (uint32_t i = 0; i < rounds; ++i) {
-        Sample sample;
-        Outcome outcome = exchange(own, *side, CALL, 0, 0, sample);
-        if (outcome != FINE) return outcome;
-        walls[i] = std::max<int64_t>(sample.wall_ns - sample.delay_ns, 0);
-    }
-    std::nth_element(walls, walls + rounds / 2, walls + rounds);
-    return static_cast<double>(walls[rounds / 2]);
-}
-
 void kw_pin(int32_t process, int32_t cpu) { pin_all(process, cpu); }
 
 int64_t kw_cpu_ns(int32_t process) { return cpu_ns_of(process); }
@@ -488,6 +487,10 @@ int32_t kw_pairs(Timing* timing, Side* first, Side* second) {
     Outcome outcome = FINE;
     uint32_t in_a_row = 0;
     int64_t others = 0, own_before = own.delay_ns();
+    for (uint32_t which = 0; which < 2 && outcome == FINE; ++which) {
+        outcome = measure_overhead(own, *sides[which], timing->overhead_ns[which]);
+        timing->failed_side = which;
+    }
     for (uint32_t pair = 0; pair < wanted && outcome == FINE; ++pair) {
         if (pair > 0 && now_ns() > timing->deadline_ns + others + own.delay_ns() - own_before) break;
         timing->seed = mix(timing->seed);

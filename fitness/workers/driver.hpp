@@ -98,6 +98,7 @@ struct Timing {
     uint32_t entries;
     uint32_t pairs;         // in: how many; out: how many were done
     uint32_t trips[2];      // round trips a sample, by side
+    double overhead_ns[2];  // out: of an empty round trip, by side
     uint64_t seed;          // secret; advanced
     int64_t deadline_ns;    // CLOCK_MONOTONIC, no new pair after it; out: moved by how long others had the processor
     double disagreement;    // a round trip that was delayed by more than this fraction is taken again; 0: never
