@@ -67,14 +67,22 @@ class Author:
         return Library(self._folder) if self.ingredients.knowledge else None
 
     def prompt(self, parents: Sequence[Parent], brief: Brief) -> tuple[Message, ...]:
-        """Writes the messages for these parents."""
+        """Writes the messages for these parents.
+
+        A parent whose answer could not be read has no source: then the reason is told instead.
+        """
         wanted = contract_of(brief)
-        failed = [parent for parent in parents if not parent.evaluation.ok]
-        told = self._instruction.replace("$verdict", verdict(failed[0].evaluation) if failed else "it is too slow")
-        # A diff needs something to refer to; on a clean slate the whole kernel is asked for.
-        diff = self.mode == "diff" and bool(parents) and self.ingredients.source
+        shown = [parent for parent in parents if parent.kernel.source.strip()]
+        # A diff needs something to refer to; without it the whole kernel is asked for.
+        diff = self.mode == "diff" and bool(shown) and self.ingredients.source
         form = filled("answer_diff") if diff else filled("answer_full", fence=wanted.fence)
-        return messages(parents, brief, wanted, self.ingredients, instruction=f"{told}\n\n{form}", library=self.library)
+        told = self._told(parents) if shown or not parents else _unread(parents[0], self.ingredients.log)
+        instruction = f"{told}\n\n{form}"
+        return messages(shown, brief, wanted, self.ingredients, instruction=instruction, library=self.library)
+
+    def _told(self, parents: Sequence[Parent]) -> str:
+        failed = [parent for parent in parents if not parent.evaluation.ok]
+        return self._instruction.replace("$verdict", verdict(failed[0].evaluation) if failed else "it is too slow")
 
     def propose(self, parents: Sequence[Parent], brief: Brief, rng: np.random.Generator) -> Proposal:
         """Asks once and reads the answer.
@@ -88,3 +96,8 @@ class Author:
         wanted = contract_of(brief)
         reading = read(completion, wanted, parent, self.mode)
         return proposal(self.operator, parents, reading, wanted, (request, completion))
+
+
+def _unread(parent: Parent, tell_why: bool) -> str:
+    reason = " ".join(parent.evaluation.log.split()) if tell_why else ""
+    return filled("unread", reason=reason.rstrip(".") or "it held no kernel")

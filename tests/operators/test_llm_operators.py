@@ -194,6 +194,15 @@ def test_repair_shows_the_words_that_refused_the_kernel() -> None:
     assert ("'foo' was not declared" in text, "the compiler refuses it" in text) == (True, True)
 
 
+UNREAD = failed(Status.REJECTED, "the kernel is the parent's, to the letter: change something", "")
+
+
+def test_repair_of_an_answer_that_was_not_read_tells_why() -> None:
+    text = prompt(LLMRepair(mode="diff"), [UNREAD])
+    assert "could not be used: the kernel is the parent's, to the letter: change something. Write" in text
+    assert ("<<<<<<< SEARCH" in text, "# Kernel" in text) == (False, False)
+
+
 def test_repair_takes_failures_and_mutation_does_not() -> None:
     assert (True, False) == (LLMRepair().takes_failures, LLMMutation().takes_failures)
 
