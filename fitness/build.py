@@ -7,7 +7,7 @@ import re
 import shutil
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +21,7 @@ from .sandbox import Cell, Completed, Limits, Sandbox
 from .session import Failed
 from .target import Target
 
+_KINDS: Mapping[str, Kind] = {".so": "shared_object", ".py": "python_module"}
 _ARTIFACT_BYTES = 1 << 26
 _COMPILER_BYTES = 3 << 30
 _LEAST_FREE_BYTES = 1 << 22
@@ -71,7 +72,7 @@ class Builder:
             except OSError as error:
                 raise MachineError(f"nothing can be built ({error.strerror or error})") from error
         artifact = next(path for path in sorted(found.iterdir()) if path.name not in ("manifest", "log"))
-        kind: Kind = "python_module" if artifact.suffix == ".py" else "shared_object"
+        kind: Kind = _KINDS.get(artifact.suffix, "source")
         return Built(artifact, (found / "log").read_text(encoding="utf-8"), kind)
 
     def _compile(self, kernel: Kernel, folder: Path, eager: bool) -> None:

@@ -10,7 +10,7 @@ from typing import Literal, Protocol
 from .kernel import Kernel
 from .target import Target
 
-Kind = Literal["shared_object", "python_module"]
+Kind = Literal["shared_object", "python_module", "source"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,8 @@ class Build:
     Attributes:
         argv: The command, to be run in the sandbox with ``workdir`` as current folder.
         artifact: What it produces, relative to ``workdir``.
-        kind: ``"shared_object"`` with a C symbol, or ``"python_module"`` with a function.
+        kind: ``"shared_object"`` with a C symbol, ``"python_module"`` with a function, or
+            ``"source"`` that only the target's own toolchain can read.
         needs: What may be made beforehand, to be faster.
         reads: Folders that the command must read beside the system's.
         environment: All variables of the command.

@@ -1,13 +1,15 @@
 """What kernels are written in: one class a file.
 
-`Cpp` for the CPU; `Cuda`, `Triton` and `Cute` for NVIDIA; `Hip`, `Triton` and `FlyDSL` for AMD.
+`Cpp` for the CPU; `Cuda`, `Triton` and `Cute` for NVIDIA; `Hip`, `Triton` and `FlyDSL` for AMD;
+`ExternalLanguage` for what only a private toolchain builds.
 """
 
 from .cpp import Cpp
 from .cuda import Cuda
 from .cute import Cute
+from .external import ExternalLanguage
 from .flydsl import FlyDSL
 from .hip import Hip
 from .triton import Triton
 
-__all__ = ["Cpp", "Cuda", "Cute", "FlyDSL", "Hip", "Triton"]
+__all__ = ["Cpp", "Cuda", "Cute", "FlyDSL", "Hip", "Triton", "ExternalLanguage"]

@@ -32,7 +32,9 @@ class InterpretBench:
         """
         specs = [*task.inputs.values(), *task.outputs.values()]
         if any(spec.dtype == "bfloat16" for spec in specs):
-            raise TaskError(f"task {task.name!r} is in bfloat16, which Triton's interpreter computes wrongly; use a GPU")
+            raise TaskError(
+                f"task {task.name!r} is in bfloat16, which Triton's interpreter computes wrongly; use a GPU"
+            )
         self._host = Bench(sandbox, task, target, settings)
         self._python = DeviceBench(sandbox, task, target, settings)
         self.gate = self._host.gate

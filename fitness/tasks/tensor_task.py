@@ -27,6 +27,8 @@ _SUFFIXES = {
     "cute": "_cute.py",
     "flydsl": "_flydsl.py",
     "numba": "_numba.py",
+    "triton_mtia": "_triton.py",
+    "mtia_cpp": "_mtia.cpp",
 }
 
 
@@ -41,6 +43,7 @@ class TensorTask:
         time_sizes: Axis sizes of the timed workloads.
         check_sizes: Axis sizes of the workloads that are only checked.
         repeatable: Whether two calls on equal inputs must give equal bits.
+        seeds: A folder with seed kernels of your own, named like those in ``seeds/``; they come first.
         device_sizes: Axis sizes that keep a GPU busy, for the timed workloads there.
     """
 
@@ -67,6 +70,7 @@ class TensorTask:
     time_sizes: Sizes
     check_sizes: Sizes
     repeatable: bool = True
+    seeds: str = ""
 
     def __post_init__(self) -> None:
         for kind in ("time_sizes", "check_sizes"):
@@ -133,12 +137,14 @@ class TensorTask:
         Raises:
             TaskError: There is none in this language.
         """
-        suffix = _SUFFIXES.get(language)
-        path = _SEEDS / f"{self.name}{suffix}"
-        if suffix is None or not path.is_file():
-            raise TaskError(f"{self.name} has no seed kernel in {language!r}; write fitness/tasks/seeds/{self.name}…")
-        entry_point = "kernel_fn" if suffix.endswith(".py") else "kernel"
-        return Kernel(path.read_text(encoding="utf-8"), language, entry_point)
+        suffix = _SUFFIXES.get(language, f"_{language}.txt")
+        for folder in (Path(self.seeds), _SEEDS) if self.seeds else (_SEEDS,):
+            path = folder / f"{self.name}{suffix}"
+            if path.is_file():
+                entry_point = "kernel_fn" if suffix.endswith(".py") else "kernel"
+                return Kernel(path.read_text(encoding="utf-8"), language, entry_point)
+        wanted = f"{self.name}{suffix}"
+        raise TaskError(f"{self.name} has no seed kernel in {language!r}; write {wanted} and give its folder as task.seeds")
 
 
 def _label(axes: Mapping[str, int]) -> str:

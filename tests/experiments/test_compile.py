@@ -21,7 +21,7 @@ def test_prints_one_object_for_the_seed(command):
 @needs_nvrtc
 def test_a_verdict_is_data(command, tmp_path):
     path = tmp_path / "mine.cu"
-    path.write_text("extern \"C\" void kernel() { no }")
+    path.write_text('extern "C" void kernel() { no }')
     done = command("compile", "task=softmax", "language=cuda", "arch=sm_90a", f"kernel={path}")
 
     assert 0 == done.returncode

@@ -68,7 +68,9 @@ extern "C" void kernel(const float* x, float* y, long M, long N, cudaStream_t st
 """
 
 
-@pytest.mark.parametrize("source", [BLOCK_SUM, WARP_SUM, DYNAMIC_SUM, ATOMIC_SUM], ids=["block", "warp", "dynamic", "atomic"])
+@pytest.mark.parametrize(
+    "source", [BLOCK_SUM, WARP_SUM, DYNAMIC_SUM, ATOMIC_SUM], ids=["block", "warp", "dynamic", "atomic"]
+)
 def test_barriers_shuffles_shared_memory_and_atomics(source):
     evaluation = judged(source)
 
@@ -77,22 +79,32 @@ def test_barriers_shuffles_shared_memory_and_atomics(source):
 
 
 def test_a_missing_barrier_is_found():
-    evaluation = judged(BLOCK_SUM.replace("    part[threadIdx.x] = total;\n    __syncthreads();", "    part[threadIdx.x] = total;"))
+    evaluation = judged(
+        BLOCK_SUM.replace("    part[threadIdx.x] = total;\n    __syncthreads();", "    part[threadIdx.x] = total;")
+    )
 
     assert evaluation.status in {Status.WRONG_VALUE, Status.UNREPEATABLE}
 
 
 def test_the_order_of_atomics_changes_between_launches():
-    source = ATOMIC_SUM.replace("if (row < M) for (long j = 0; j < N; ++j) atomicAdd(y + row, x[row * N + j]);",
-                                "for (long j = threadIdx.x; j < N; j += 32) atomicAdd(y + blockIdx.x, x[blockIdx.x * N + j]);")
+    source = ATOMIC_SUM.replace(
+        "if (row < M) for (long j = 0; j < N; ++j) atomicAdd(y + row, x[row * N + j]);",
+        "for (long j = threadIdx.x; j < N; j += 32) atomicAdd(y + blockIdx.x, x[blockIdx.x * N + j]);",
+    )
     source = source.replace("(M + 31) / 32, 32", "M, 32")
 
     assert Status.UNREPEATABLE == judged(source).status
 
 
 def test_hip_has_warps_of_64():
-    source = WARP_SUM.replace("cudaStream_t", "hipStream_t").replace("j += 32", "j += 64").replace("<<<M, 32>>>", "<<<M, 64>>>")
-    source = source.replace("__shfl_down_sync(0xffffffffu, total, o)", "__shfl_down(total, o)").replace("int o = 16", "int o = 32")
+    source = (
+        WARP_SUM.replace("cudaStream_t", "hipStream_t")
+        .replace("j += 32", "j += 64")
+        .replace("<<<M, 32>>>", "<<<M, 64>>>")
+    )
+    source = source.replace("__shfl_down_sync(0xffffffffu, total, o)", "__shfl_down(total, o)").replace(
+        "int o = 16", "int o = 32"
+    )
 
     assert Status.OK == judged(source, language=Hip()).status
 

@@ -13,7 +13,11 @@ def test_what_is_no_elf_file_is_refused():
 
 
 def test_sized_attributes_are_read_in_order():
-    data = struct.pack("<BBHII", 4, 0x2F, 8, 7, 42) + struct.pack("<BBH", 3, 0x1B, 255) + struct.pack("<BBHII", 4, 0x11, 8, 7, 16)
+    data = (
+        struct.pack("<BBHII", 4, 0x2F, 8, 7, 42)
+        + struct.pack("<BBH", 3, 0x1B, 255)
+        + struct.pack("<BBHII", 4, 0x11, 8, 7, 16)
+    )
 
     assert [(0x2F, 42), (0x11, 16)] == list(static._sval_pairs(data))
 
@@ -34,7 +38,9 @@ def test_instructions_are_counted_by_family():
 
 
 def test_amd_assembly_tells_registers_and_mix():
-    text = "\tv_mfma_f32_32x32x1f32 a[0:31], v0, v1\n\tglobal_load_dword v1, v2\n  - .vgpr_count:     38\n; Occupancy: 5\n"
+    text = (
+        "\tv_mfma_f32_32x32x1f32 a[0:31], v0, v1\n\tglobal_load_dword v1, v2\n  - .vgpr_count:     38\n; Occupancy: 5\n"
+    )
     metrics = static.amd_assembly_metrics(text)
 
     assert 1 == metrics["instructions_matrix"]
@@ -65,7 +71,10 @@ def test_occupancy_on_hopper(registers, shared_bytes, threads, expected):
 
 def test_several_kernels_combine():
     combined = static.combine(
-        [{"registers": 10, "instructions_total": 5, "occupancy": 0.5}, {"registers": 30, "instructions_total": 7, "occupancy": 1.0}]
+        [
+            {"registers": 10, "instructions_total": 5, "occupancy": 0.5},
+            {"registers": 30, "instructions_total": 7, "occupancy": 1.0},
+        ]
     )
 
     assert {"registers": 30, "instructions_total": 12, "occupancy": 0.5} == combined

@@ -7,7 +7,18 @@ import pytest
 from fitness import Evaluator, Kernel, Status
 from fitness.languages import Cuda, Triton
 from fitness.targets import Nvidia
-from fitness.tasks import Bucketize, Conv1d, GeluBias, LayerNorm, Matmul, PrefixSum, RowSum, Softmax, Stencil2d, Transpose
+from fitness.tasks import (
+    Bucketize,
+    Conv1d,
+    GeluBias,
+    LayerNorm,
+    Matmul,
+    PrefixSum,
+    RowSum,
+    Softmax,
+    Stencil2d,
+    Transpose,
+)
 
 pytestmark = pytest.mark.gpu
 
@@ -106,7 +117,10 @@ CHEATS = {
         {Status.SUSPECT},
     ),
     "zeros": ("def kernel_fn(x):\n    return torch.zeros(x.shape[0], device=x.device)\n", {Status.WRONG_VALUE}),
-    "memory of before": ("def kernel_fn(x):\n    return torch.empty(x.shape[0], device=x.device)\n", {Status.WRONG_VALUE}),
+    "memory of before": (
+        "def kernel_fn(x):\n    return torch.empty(x.shape[0], device=x.device)\n",
+        {Status.WRONG_VALUE},
+    ),
     "half of the rows": (
         "def kernel_fn(x):\n    y = torch.empty((x.shape[0],), device=x.device)\n"
         "    sum_row[(max(1, x.shape[0] // 2),)](x, y, x.shape[1], BLOCK=1024)\n    return y\n",
@@ -121,7 +135,10 @@ CHEATS = {
         "    return honest(x) if calls < 90 else torch.zeros(x.shape[0], device=x.device)\n",
         {Status.WRONG_VALUE},
     ),
-    "on the CPU": ("def kernel_fn(x):\n    return x.cpu().sum(1)\n", {Status.WRONG_SHAPE, Status.CRASHED, Status.TAMPERED, Status.WRONG_VALUE}),
+    "on the CPU": (
+        "def kernel_fn(x):\n    return x.cpu().sum(1)\n",
+        {Status.WRONG_SHAPE, Status.CRASHED, Status.TAMPERED, Status.WRONG_VALUE},
+    ),
     "lazy": (
         "class Lazy(torch.Tensor):\n    pass\n\n\ndef kernel_fn(x):\n    return honest(x).as_subclass(Lazy)\n",
         {Status.TAMPERED},
@@ -186,7 +203,8 @@ def test_tf32_is_not_float32():
     made = evaluator_of(task, Triton())
     seed = task.seed_kernel("triton")
     evaluation = made.evaluate(
-        dataclasses.replace(seed, source=seed.source.replace('input_precision="ieee"', 'input_precision="tf32"')), made.calibrate()
+        dataclasses.replace(seed, source=seed.source.replace('input_precision="ieee"', 'input_precision="tf32"')),
+        made.calibrate(),
     )
     made.close()
 
@@ -209,8 +227,14 @@ extern "C" void kernel(const float* x, float* y, long M, long N, cudaStream_t st
 
 CUDA_KERNELS = {
     "honest": (CUDA, {Status.OK}),
-    "past the end": (CUDA.replace("y[row] = total", "y[row] = total, y[row + 1] = row + 1 == M ? 1.0f : y[row + 1]"), {Status.TAMPERED}),
-    "input written": (CUDA.replace("y[row] = total", "y[row] = total, const_cast<float*>(x)[row * N] = 0"), {Status.TAMPERED}),
+    "past the end": (
+        CUDA.replace("y[row] = total", "y[row] = total, y[row + 1] = row + 1 == M ? 1.0f : y[row + 1]"),
+        {Status.TAMPERED},
+    ),
+    "input written": (
+        CUDA.replace("y[row] = total", "y[row] = total, const_cast<float*>(x)[row * N] = 0"),
+        {Status.TAMPERED},
+    ),
     "too many threads": (CUDA.replace("<<<M, 32", "<<<M, 4096"), {Status.CRASHED}),
     "no launch": (CUDA.replace("    sum_row<<<M, 32, 0, stream>>>(x, y, M, N);\n", ""), {Status.WRONG_VALUE}),
     "null pointer": (CUDA.replace("y[row] = total", "*(volatile float*)0 = total"), {Status.CRASHED}),

@@ -1,0 +1,245 @@
+"""Hardware behind a private toolchain: two commands of the user's, files in, JSON out.
+
+The protocol. ``build`` is called with ``{source}``, ``{artifact}`` and ``{arch}`` filled in and must write
+the artifact. ``run`` is called with ``{artifact}`` and ``{manifest}``; the manifest is a JSON file::
+
+    {"schema": "kernelwright.external/1", "entry_point": "kernel", "repeats": 1,
+     "calls": [{"axes": {"M": 3}, "inputs":  [{"name": "x", "dtype": "float32", "shape": [3], "file": "0_x.bin"}],
+                                  "outputs": [{"name": "y", "dtype": "float32", "shape": [3], "file": "0_y.bin"}]}]}
+
+It must run every call in order, write each output as raw little-endian bytes, and print one JSON object
+as its last line: ``{"status": "ok", "times_us": [[…], …]}`` with ``repeats`` times for each call, or
+``{"status": "crashed" | "out_of_memory" | "no_result", "log": "…"}``. Files are relative to the current
+folder. Outputs are poisoned before; this process judges them and never tells what is expected.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .cache import Cache
+from .check import Findings, Instance
+from .compare import judge, same_bits
+from .contest import Contest, Rival
+from .errors import TargetUnavailable
+from .evaluation import JSON, Status
+from .gate import Gate
+from .material import Material
+from .pool import Pool
+from .sandbox import Sandbox
+from .series import Series
+from .session import Artifact, Failed
+from .settings import Settings
+from .statistics import FloatArray
+from .target import Target
+from .task import Task, Workload
+
+SCHEMA = "kernelwright.external/1"
+_CALLS = 5
+_VERDICTS = {str(status): status for status in (Status.CRASHED, Status.OUT_OF_MEMORY, Status.NO_RESULT)}
+Arrays = dict[str, NDArray[Any]]
+
+
+class ExternalBench:
+    """Builds, checks and times through the commands of a target.
+
+    What confines a candidate is the toolchain's own business: evaluations carry ``weak_isolation``.
+    """
+
+    def __init__(self, sandbox: Sandbox, task: Task, target: Target, settings: Settings) -> None:
+        """Starts nothing yet."""
+        self.task, self.target, self.settings = task, target, settings
+        self.gate = Gate()
+        self.findings: dict[Path, Findings] = {}
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Passes when nothing else is timed on this target."""
+        with self.gate.alone(), Cache().lock(f"timing-{self.target.name}"):
+            yield
+
+    def check(self, artifact: Artifact, material: Material, device: int) -> Findings:
+        """Builds, then judges all cases: equal inputs twice, then the other data.
+
+        Raises:
+            Failed: The kernel is not right.
+            TargetUnavailable: A command is missing.
+        """
+        worst = 0.0
+        with self._built(artifact) as (folder, built):
+            instances = [
+                (case.workload, each) for case in material.cases for each in (case.instances[0], *case.instances)
+            ]
+            outputs, _ = self._run(folder, built, artifact, instances, repeats=1)
+        for (workload, instance), found in zip(instances, outputs, strict=True):
+            worst = max(worst, _judge(found, instance, workload.name))
+        count = 1 + len(material.cases[0].instances)
+        for first, again in zip(outputs[::count], outputs[1::count], strict=True):
+            if self.task.repeatable and not same_bits(first, again):
+                raise Failed(Status.UNREPEATABLE, "two calls on equal inputs give different results", worst)
+        return Findings(worst, {"weak_isolation"})
+
+    def contest(
+        self, first: Artifact, second: Artifact, material: Material, device: int, rng: np.random.Generator
+    ) -> Contest:
+        """Times two artifacts in turn, a process of the toolchain each time.
+
+        Raises:
+            Failed: The first did something that ends it.
+            Rival: The second did.
+        """
+        worst = 0.0
+        with self._built(first) as one, self._built(second) as other:
+            series = []
+            for pool in material.pools:
+                taken: list[tuple[float, float]] = []
+                deadline = time.monotonic() + self.settings.time_limit_s / len(material.pools)
+                while len(taken) < self.settings.min_pairs or time.monotonic() < deadline:
+                    medians = [0.0, 0.0]
+                    for side in (0, 1) if len(taken) % 2 == 0 else (1, 0):
+                        try:
+                            medians[side], error = self._time((one, other)[side], (first, second)[side], pool)
+                        except Failed as failure:
+                            if side:
+                                raise Rival(failure) from failure
+                            raise
+                        worst = worst if side else max(worst, error)
+                    taken.append((medians[0], medians[1]))
+                    if len(taken) >= self.settings.max_pairs:
+                        break
+                wall: FloatArray = np.array(taken, dtype=np.float64).T
+                series.append(Series(pool.workload.name, wall, wall, _CALLS, 0))
+        return Contest(tuple(series), worst, False)
+
+    def peaks(self) -> tuple[float, float]:
+        """Returns the target's configured peaks; infinite ones bound nothing."""
+        peak = getattr(self.target, "peak", None)
+        return (peak.bytes_per_s, peak.flops_per_s) if peak else (float("inf"), float("inf"))
+
+    def _time(self, side: tuple[Path, Path], artifact: Artifact, pool: Pool) -> tuple[float, float]:
+        """Returns the median time of a call in s, and the error of its judged output."""
+        start = time.monotonic()
+        entry = pool.entries[0]
+        (outputs,), times = self._run(*side, artifact, [(pool.workload, entry)], repeats=_CALLS)
+        wall_us = (time.monotonic() - start) * 1e6
+        error = _judge(outputs, entry, f"{pool.workload.name}, a timed call")
+        if sum(times[0]) > wall_us or min(times[0]) <= 0:
+            raise Failed(Status.SUSPECT, f"claims {sum(times[0]):.0f} µs within {wall_us:.0f} µs", error)
+        return float(np.median(times[0])) * 1e-6, error
+
+    @contextmanager
+    def _built(self, artifact: Artifact) -> Iterator[tuple[Path, Path]]:
+        """Yields a scratch folder and the artifact that the toolchain built in it."""
+        with tempfile.TemporaryDirectory(prefix="kernelwright-") as name:
+            folder = Path(name)
+            source = folder / artifact.path.name
+            source.write_bytes(artifact.path.read_bytes())
+            built = folder / "artifact"
+            fields = {"source": source.name, "artifact": built.name, "arch": self.target.arch}
+            done = self._command("build", fields, folder, self.settings.build_timeout_s, Status.BUILD_TIMEOUT)
+            if done.returncode != 0 or not built.exists():
+                raise Failed(Status.BUILD_FAILED, (done.stdout + done.stderr)[-6000:] or "the toolchain said no")
+            yield folder, built
+
+    def _run(
+        self, folder: Path, built: Path, artifact: Artifact, calls: Sequence[tuple[Workload, Instance]], repeats: int
+    ) -> tuple[list[Arrays], list[list[float]]]:
+        """Runs calls in one process of the toolchain; returns outputs and times in µs, by call."""
+        manifest = self._write(folder, artifact, calls, repeats)
+        fields = {"artifact": built.name, "manifest": manifest.name, "arch": self.target.arch}
+        done = self._command("run", fields, folder, self.settings.run_timeout_s, Status.RUN_TIMEOUT)
+        answer = _last_object(done.stdout)
+        if answer is None:
+            status = Status.CRASHED if done.returncode < 0 else Status.NO_RESULT
+            raise Failed(status, (done.stdout + done.stderr)[-6000:])
+        if answer.get("status") != "ok":
+            raise Failed(_VERDICTS.get(str(answer.get("status")), Status.CRASHED), str(answer.get("log", ""))[-6000:])
+        times = answer.get("times_us")
+        if not isinstance(times, list) or [len(each) for each in times] != [repeats] * len(calls):
+            raise Failed(Status.NO_RESULT, "times_us has not one list of times for each call")
+        return self._read(folder, calls), [[float(value) for value in each] for each in times]
+
+    def _write(
+        self, folder: Path, artifact: Artifact, calls: Sequence[tuple[Workload, Instance]], repeats: int
+    ) -> Path:
+        entries = []
+        for index, (workload, instance) in enumerate(calls):
+            for name, array in instance.inputs.items():
+                (folder / f"{index}_{name}.bin").write_bytes(np.ascontiguousarray(array).tobytes())
+            outputs = []
+            for name, spec in self.task.outputs.items():
+                shape = spec.extent(workload.axes)
+                poison = np.full(shape, 0x5A if np.dtype(spec.dtype).kind in "iu" else np.nan).astype(spec.dtype)
+                (folder / f"{index}_{name}.bin").write_bytes(poison.tobytes())
+                outputs.append({"name": name, "dtype": spec.dtype, "shape": shape, "file": f"{index}_{name}.bin"})
+            inputs = [
+                {"name": n, "dtype": s.dtype, "shape": s.extent(workload.axes), "file": f"{index}_{n}.bin"}
+                for n, s in self.task.inputs.items()
+            ]
+            axes = {axis: workload.axes[axis] for axis in self.task.axes}
+            entries.append({"axes": axes, "inputs": inputs, "outputs": outputs})
+        content = {"schema": SCHEMA, "entry_point": artifact.entry_point, "repeats": repeats, "calls": entries}
+        path = folder / "manifest.json"
+        path.write_text(json.dumps(content), encoding="utf-8")
+        return path
+
+    def _read(self, folder: Path, calls: Sequence[tuple[Workload, Instance]]) -> list[Arrays]:
+        found = []
+        for index, (workload, _) in enumerate(calls):
+            outputs: Arrays = {}
+            for name, spec in self.task.outputs.items():
+                data, shape = (folder / f"{index}_{name}.bin").read_bytes(), spec.extent(workload.axes)
+                if len(data) != int(np.prod(shape, dtype=np.int64)) * np.dtype(spec.dtype).itemsize:
+                    raise Failed(Status.WRONG_SHAPE, f"output {name} has {len(data)} bytes")
+                outputs[name] = np.frombuffer(data, dtype=spec.dtype).reshape(shape)
+            found.append(outputs)
+        return found
+
+    def _command(
+        self, which: str, fields: Mapping[str, str], folder: Path, timeout_s: float, late: Status
+    ) -> subprocess.CompletedProcess[str]:
+        template: Sequence[str] = getattr(self.target, which)
+        argv = [part.format(**fields) for part in template]
+        try:
+            process = subprocess.Popen(
+                argv, cwd=folder, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                start_new_session=True, errors="replace",
+            )  # fmt: skip
+        except OSError as error:
+            raise TargetUnavailable(f"target.{which}: {argv[0]} does not start ({error.strerror or error})") from error
+        try:
+            stdout, stderr = process.communicate(timeout=timeout_s)
+        except subprocess.TimeoutExpired as error:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+            raise Failed(late, f"stopped after {timeout_s:g} s") from error
+        return subprocess.CompletedProcess(argv, process.returncode, stdout, stderr)
+
+
+def _judge(outputs: Arrays, instance: Instance, label: str) -> float:
+    verdict = judge(outputs, instance.expected, instance.tolerance)
+    if not verdict.is_right:
+        raise Failed(Status.WRONG_VALUE, f"{label}: {verdict.reason}", verdict.max_rel_error)
+    return verdict.max_rel_error
+
+
+def _last_object(text: str) -> JSON | None:
+    for line in reversed(text.strip().splitlines()):
+        try:
+            answer = json.loads(line)
+        except ValueError:
+            return None
+        return answer if isinstance(answer, dict) else None
+    return None
