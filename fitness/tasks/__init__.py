@@ -9,16 +9,18 @@ CONTRIBUTING.md.
 
 from .attention import Attention
 from .bucketize import Bucketize
-from .buckets import MapId, MultiBucketize
 from .conv1d import Conv1d
 from .cross_entropy import CrossEntropy
-from .factorisation import FactorisationMachine
+from .factorisation_machine import FactorisationMachine
 from .gelu_bias import GeluBias
 from .layer_norm import LayerNorm
+from .map_id import MapId
 from .matmul import Matmul
+from .multi_bucketize import MultiBucketize
 from .pffn import Pffn
 from .prefix_sum import PrefixSum
-from .rms_norm import RmsNorm, RmsNormBackward
+from .rms_norm import RmsNorm
+from .rms_norm_backward import RmsNormBackward
 from .row_sum import RowSum
 from .softmax import Softmax
 from .stencil2d import Stencil2d
