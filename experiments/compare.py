@@ -70,7 +70,7 @@ def _curves(result: Result) -> Picture | None:
     made = Figure(figsize=(1.2 + 4.3 * len(by_cost), 4.2))
     axes = made.subplots(1, len(by_cost), sharey=True, squeeze=False)[0]
     for axis, (cost, curves) in zip(axes, by_cost.items(), strict=True):
-        figures.best_so_far(axis, curves, cost).label_outer()
+        figures.best_so_far(axis, curves, cost, _styles(result)).label_outer()
     _legend(made)
     return Picture(
         "best_so_far",
@@ -79,12 +79,17 @@ def _curves(result: Result) -> Picture | None:
     )
 
 
+def _styles(result: Result) -> dict[str, figures.Look]:
+    """Returns the look of every arm, the same in all figures."""
+    return figures.looks(sorted(result.scored["arm"].unique()))
+
+
 def _profile(result: Result) -> Picture | None:
     """Draws the performance profile."""
     if not result.scored["state"].isin(["finished", "failed"]).any():
         return None
     made = Figure(figsize=(6.4, 4.2))
-    figures.profile(made.add_subplot(), result.scored)
+    figures.profile(made.add_subplot(), result.scored, _styles(result))
     _legend(made)
     return Picture(
         "profile", "Share of runs whose final kernel is faster than τ; failed runs count, tasks weigh the same.", made

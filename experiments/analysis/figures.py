@@ -119,11 +119,12 @@ def _mean_curve(grid: np.ndarray, by_task: Sequence[np.ndarray], rng: np.random.
     return Curve(grid, np.exp(middle), np.exp(ends[:, 0]), np.exp(ends[:, 1]))
 
 
-def best_so_far(axis: Axes, curves: Mapping[str, Curve], cost: str) -> Axes:
+def best_so_far(axis: Axes, curves: Mapping[str, Curve], cost: str, styles: Mapping[str, Look]) -> Axes:
     """Draws the mean best-so-far curve of each arm; its interval is a band, or a bar at the end when arms are many."""
-    for order, ((arm, curve), look) in enumerate(zip(curves.items(), looks(list(curves)).values(), strict=True)):
+    for order, (arm, curve) in enumerate(curves.items()):
+        look = styles[arm]
         if len(curves) <= MOST_BANDS:
-            axis.fill_between(curve.x, curve.low, curve.high, color=look.colour, alpha=0.13, linewidth=0)
+            axis.fill_between(curve.x, curve.low, curve.high, step="post", color=look.colour, alpha=0.13, linewidth=0)
         else:
             end = curve.x[-1] * (1.01 + 0.012 * order)
             axis.plot([end, end], [curve.low[-1], curve.high[-1]], color=look.colour, linestyle="-", linewidth=1.1)
@@ -131,6 +132,7 @@ def best_so_far(axis: Axes, curves: Mapping[str, Curve], cost: str) -> Axes:
         axis.plot(
             curve.x,
             curve.middle,
+            drawstyle="steps-post",
             color=look.colour,
             linestyle=look.line,
             marker=look.marker,
@@ -147,19 +149,20 @@ def best_so_far(axis: Axes, curves: Mapping[str, Curve], cost: str) -> Axes:
     return axis
 
 
-def profile(axis: Axes, scored: pd.DataFrame) -> Axes:
+def profile(axis: Axes, scored: pd.DataFrame, styles: Mapping[str, Look]) -> Axes:
     """Draws the share of runs whose final speedup exceeds each threshold, tasks weighted equally.
 
     Args:
         axis: Where to draw.
         scored: As `scores.score_runs` returns it.
+        styles: How each arm is drawn.
     """
     ended = scored[scored["state"].isin(["finished", "failed"])]
     results = ended["result"].fillna(0.0)
     top = max(1.1, float(results.max()) * 1.02) if len(results) else 1.1
     thresholds = np.geomspace(0.9, top, 200)
-    arms = sorted(ended["arm"].unique())
-    for order, (arm, look) in enumerate(looks(arms).items()):
+    for order, arm in enumerate(sorted(ended["arm"].unique())):
+        look = styles[arm]
         members = ended["arm"] == arm
         table = results[members].groupby([ended.loc[members, "task"], ended.loc[members, "seed"]]).first().unstack()
         axis.plot(
