@@ -54,6 +54,10 @@ class Arena:
         count = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
         return self._view[offset : offset + count].copy().view(dtype).reshape(shape)
 
+    def gather(self, spans: Sequence[tuple[int, int]], dtype: str) -> NDArray[Any]:
+        """Returns a copy of the bytes of several ``(start, stop)`` spans, one after the other."""
+        return np.concatenate([self._view[start:stop] for start, stop in spans]).view(dtype)
+
     def close(self) -> None:
         """Gives the memory back."""
         del self._view

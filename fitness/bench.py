@@ -66,7 +66,7 @@ class Bench:
         """
         with self.session(artifact, material.layout.bytes, device) as session:
             session.load()
-            return check(session, self.sandbox, self.task, material.cases, material.layout)
+            return check(session, material.layout)
 
     def contest(
         self, first: Artifact, second: Artifact, material: Material, device: int, rng: np.random.Generator

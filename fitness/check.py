@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import ctypes
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .arena import copy_outputs, place, plan_of, sources_of, table_bytes
-from .compare import judge, same_bits
+from .arena import place, plan_of, sources_of, table_bytes
+from .compare import errors, judge, largest_finite, same_bits
 from .errors import TaskError
 from .evaluation import Status
-from .native import FINE, SEAL, TAMPERED, UNWRITTEN, Draw, driver
-from .sandbox import Sandbox
+from .native import FINE, SEAL, Plan
 from .session import Failed, Session
 from .task import Task, Workload
 
@@ -108,8 +107,12 @@ def _nearly(array: NDArray[Any], other: NDArray[Any], rng: np.random.Generator) 
     return changed
 
 
+_Call = tuple[int, int, int]
+"""Index of the case, which copy of its buffers, which of its instances."""
+
+
 class Layout:
-    """Where the buffers of all cases lie in one arena; every case has them twice.
+    """Where the buffers of all cases lie in one arena, and what must be found there; every case has them twice.
 
     Attributes:
         plans: One a case and copy: case ``i`` has plans ``2 i`` and ``2 i + 1``.
@@ -122,13 +125,114 @@ class Layout:
         first = table_bytes(task, len(self.plans))
         end, self.bytes = place(self.plans, first)
         self.inputs = (first, end - first)
+        several = range(len(cases))
+        self.first = Round(task, cases, self.plans, [(case, 0, 0) for case in several])
+        self.near = Round(task, cases, self.plans, [(case, copy, copy) for case in several for copy in (0, 1)])
+        self.other = Round(task, cases, self.plans, [(case, 0, 2) for case in several])
 
 
-_Call = tuple[int, int, int]
-"""Index of the case, which copy of its buffers, which of its instances."""
+class Round:
+    """Calls that are made by one order to the process, with what must come out of all of them.
+
+    Attributes:
+        calls: In the order in which outputs are compared, whatever the order of calling.
+    """
+
+    def __init__(self, task: Task, cases: Sequence[Case], plans: Sequence[Plan], calls: Sequence[_Call]) -> None:
+        self.calls, self._task, self._cases = calls, task, cases
+        self._plans = [plans[2 * case + copy] for case, copy, _ in calls]
+        self._sources = [sources_of(task, [cases[case].instances[which].inputs]) for case, _, which in calls]
+        self._spans = {name: self._span(index) for index, name in enumerate(task.outputs)}
+        self._expected = {name: self._flat(lambda i, n: i.expected[n], name) for name in task.outputs}
+        self._tolerance = {name: self._flat(_tolerance_of, name) for name in task.outputs}
+        self._scale = {name: self._flat(_scale_of, name) for name in task.outputs}
+
+    def _span(self, index: int) -> list[tuple[int, int]]:
+        inputs = len(self._task.inputs)
+        buffers = [
+            (plan.origin[1] + plan.buffer[inputs + index].offset, plan.buffer[inputs + index]) for plan in self._plans
+        ]
+        return [(at, at + buffer.bytes) for at, buffer in buffers]
+
+    def _flat(self, get: Callable[[Instance, str], NDArray[Any]], name: str) -> NDArray[Any]:
+        parts = [get(self._cases[case].instances[which], name).reshape(-1) for case, _, which in self.calls]
+        return np.concatenate(parts)
+
+    def take(self, session: Session, order: Sequence[int], dirty: int) -> Arrays:
+        """Makes the calls in the given order and returns all outputs, one call after the other.
+
+        Raises:
+            Failed: Something was tampered with or left unwritten, or the process did not come back.
+        """
+        count, where = len(order), ctypes.c_uint32()
+        plans = (ctypes.c_void_p * count)(*(ctypes.addressof(self._plans[index]) for index in order))
+        sources = (ctypes.c_void_p * count)(*(ctypes.addressof(self._sources[index]) for index in order))
+        draws = np.zeros((count, 2), dtype=np.uint64)
+        draws[:, 1] = np.frombuffer(secrets.token_bytes(8 * count), dtype=np.uint64)
+        side, native = ctypes.byref(session.side), session.driver
+        native.kw_fill_all(side, plans, sources, draws.ctypes.data, count)
+        session.call(count, dirty)
+        outputs = {
+            name: session.arena.gather(self._spans[name], spec.dtype) for name, spec in self._task.outputs.items()
+        }
+        worst = native.kw_inspect_all(side, plans, sources, draws.ctypes.data, count, ctypes.byref(where))
+        if worst != FINE:
+            failure = session.failure(worst)
+            label = _label(self._cases[self.calls[order[where.value]][0]].workload)
+            raise Failed(failure.status, f"{label}: {failure.log}", failure.max_rel_error)
+        return outputs
+
+    def judge(self, outputs: Arrays) -> float:
+        """Compares all elements of all outputs; returns the largest relative error.
+
+        Raises:
+            Failed: One is wrong.
+        """
+        worst = 0.0
+        for name, found in outputs.items():
+            error = errors(found, self._expected[name])
+            if not bool((error <= self._tolerance[name]).all()) or not bool(np.isfinite(error).all()):
+                raise self._first_wrong(outputs)
+            worst = max(worst, float((error * self._scale[name]).max(initial=0.0)))
+        return worst
+
+    def _first_wrong(self, outputs: Arrays) -> Failed:
+        for index, (case, _, which) in enumerate(self.calls):
+            instance, workload = self._cases[case].instances[which], self._cases[case].workload
+            verdict = judge(self.one(outputs, index), instance.expected, instance.tolerance)
+            if not verdict.is_right:
+                return Failed(Status.WRONG_VALUE, f"{_label(workload)}: {verdict.reason}", verdict.max_rel_error)
+        raise AssertionError("two ways to compare the same outputs disagree")
+
+    def one(self, outputs: Arrays, index: int) -> Arrays:
+        """Returns the outputs of one call, in their shapes."""
+        workload, found = self._cases[self.calls[index][0]].workload, {}
+        for name, spec in self._task.outputs.items():
+            item = np.dtype(spec.dtype).itemsize
+            sizes = [(stop - start) // item for start, stop in self._spans[name][: index + 1]]
+            found[name] = outputs[name][sum(sizes[:-1]) : sum(sizes)].reshape(spec.extent(workload.axes))
+        return found
+
+    def compare(self, before: Arrays, after: Arrays) -> None:
+        """Compares two runs on equal inputs.
+
+        Raises:
+            Failed: They differ by more than the task allows.
+        """
+        if same_bits(before, after):
+            return
+        for index, (case, _, which) in enumerate(self.calls):
+            first, second = self.one(before, index), self.one(after, index)
+            if same_bits(first, second):
+                continue
+            instance = self._cases[case].instances[which]
+            verdict = judge(second, instance.expected, instance.tolerance)
+            if self._task.repeatable or not verdict.is_right:
+                text = f"{_label(self._cases[case].workload)}: two calls on equal inputs give different results"
+                raise Failed(Status.UNREPEATABLE, text, verdict.max_rel_error)
 
 
-def check(session: Session, sandbox: Sandbox, task: Task, cases: Sequence[Case], layout: Layout) -> Findings:
+def check(session: Session, layout: Layout) -> Findings:
     """Judges a loaded kernel in rounds over all cases, each round one order to the process.
 
     1. First data. 2. The same in the same buffers, with a dirty stack and heap and another poison; every bit must
@@ -141,84 +245,32 @@ def check(session: Session, sandbox: Sandbox, task: Task, cases: Sequence[Case],
     Raises:
         Failed: The kernel is not right.
     """
-    findings = Findings()
-    order = np.random.default_rng(secrets.randbits(64)).permutation(len(cases)).tolist()
-    rounds = _Rounds(session, sandbox, task, cases, layout, findings)
-    first = rounds.call([(case, 0, 0) for case in order], _CLEAN)
-    rounds.judge(first)
-    again = rounds.call([(case, 0, 0) for case in reversed(order)], _DIRTY[0])
-    for call, outputs in first.items():
-        _judge_repeat(task, cases[call[0]], outputs, again[call])
-    rounds.judge(rounds.call([(case, copy, copy) for case in order for copy in (0, 1)], _DIRTY[1]))
-    rounds.judge(rounds.call([(case, 0, 2) for case in reversed(order)], _DIRTY[0]))
+    count = len(layout.first.calls)
+    order = np.random.default_rng(secrets.randbits(64)).permutation(count).tolist()
+    before = layout.first.take(session, order, _CLEAN)
+    worst = layout.first.judge(before)
+    layout.first.compare(before, layout.first.take(session, order[::-1], _DIRTY[0]))
+    pairs = [2 * index + copy for index in order for copy in (0, 1)]
+    worst = max(worst, layout.near.judge(layout.near.take(session, pairs, _DIRTY[1])))
+    worst = max(worst, layout.other.judge(layout.other.take(session, order[::-1], _DIRTY[0])))
     session.exchange(SEAL, *layout.inputs)
     try:
-        sealed = rounds.call([(case, 0, 0) for case in order], _CLEAN)
+        sealed = layout.first.take(session, order, _CLEAN)
     except Failed as failure:
         if failure.status is Status.CRASHED:
             raise Failed(Status.TAMPERED, "it writes to its inputs") from failure
         raise
-    rounds.judge(sealed)
-    return findings
+    return Findings(max(worst, layout.first.judge(sealed)))
 
 
-@dataclass(frozen=True)
-class _Rounds:
-    session: Session
-    sandbox: Sandbox
-    task: Task
-    cases: Sequence[Case]
-    layout: Layout
-    findings: Findings
-
-    def call(self, calls: Sequence[_Call], dirty: int) -> dict[_Call, Arrays]:
-        """Makes the calls in one order to the process and returns copies of the outputs."""
-        native, side = driver(self.sandbox.compiler), ctypes.byref(self.session.side)
-        prepared = []
-        for index, (case, copy, which) in enumerate(calls):
-            plan = ctypes.byref(self.layout.plans[2 * case + copy])
-            sources = sources_of(self.task, [self.cases[case].instances[which].inputs])
-            draw = Draw(key=secrets.randbits(64))
-            native.kw_fill(side, plan, 0, sources, draw)
-            native.kw_call(side, plan, index, 0)
-            prepared.append((plan, sources, draw))
-        self.session.call(len(calls), dirty)
-        outputs = {}
-        for case, copy, which in calls:
-            where, workload = self.layout.plans[2 * case + copy], self.cases[case].workload
-            outputs[case, copy, which] = copy_outputs(self.task, workload, where, self.session.arena)
-        found = [native.kw_inspect(side, plan, 0, sources, draw) for plan, sources, draw in prepared]
-        worst = min(found, key=_severity)
-        if worst != FINE:
-            failure = self.session.failure(worst)
-            label = _label(self.cases[calls[found.index(worst)][0]].workload)
-            raise Failed(failure.status, f"{label}: {failure.log}", failure.max_rel_error)
-        return outputs
-
-    def judge(self, outputs: dict[_Call, Arrays]) -> None:
-        """Compares every output with what must come out."""
-        for case, copy, which in sorted(outputs):
-            instance = self.cases[case].instances[which]
-            verdict = judge(outputs[case, copy, which], instance.expected, instance.tolerance)
-            if not verdict.is_right:
-                text = f"{_label(self.cases[case].workload)}: {verdict.reason}"
-                raise Failed(Status.WRONG_VALUE, text, verdict.max_rel_error)
-            self.findings.max_rel_error = max(self.findings.max_rel_error, verdict.max_rel_error)
+def _tolerance_of(instance: Instance, name: str) -> NDArray[Any]:
+    return np.broadcast_to(instance.tolerance[name], instance.expected[name].shape)
 
 
-def _severity(outcome: int) -> int:
-    """Tampering first, then what was not written."""
-    return {TAMPERED: 0, UNWRITTEN: 1}.get(outcome, 2)
-
-
-def _judge_repeat(task: Task, case: Case, before: Arrays, after: Arrays) -> None:
-    if same_bits(before, after):
-        return
-    instance = case.instances[0]
-    verdict = judge(after, instance.expected, instance.tolerance)
-    if task.repeatable or not verdict.is_right:
-        text = f"{_label(case.workload)}: two calls on equal inputs give different results"
-        raise Failed(Status.UNREPEATABLE, text, verdict.max_rel_error)
+def _scale_of(instance: Instance, name: str) -> NDArray[Any]:
+    """What an error is multiplied by to be relative to the largest expected magnitude."""
+    wanted = instance.expected[name]
+    return np.full(wanted.shape, 1.0 / (largest_finite(wanted) or 1.0))
 
 
 def _label(workload: Workload) -> str:

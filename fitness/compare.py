@@ -48,8 +48,8 @@ def judge(outputs: Mapping[str, Array], expected: Mapping[str, Array], tolerance
             raise ValueError(f"output {name!r} has shape {found.shape}, expected {wanted.shape}")
         if not wanted.size:
             continue
-        error = _errors(found, wanted)
-        scale = _largest_finite(wanted)
+        error = errors(found, wanted)
+        scale = largest_finite(wanted)
         worst = max(worst, float(error.max()) / (scale or 1.0))
         bad = ~(error <= tolerance[name]) | ~np.isfinite(error)  # even under a tolerance that overflowed
         if bad.any() and not reason:
@@ -62,25 +62,23 @@ def same_bits(first: Mapping[str, Array], second: Mapping[str, Array]) -> bool:
     return all(first[name].tobytes() == second[name].tobytes() for name in first)
 
 
-def _errors(found: Array, wanted: Array) -> NDArray[np.float64]:
+def errors(found: Array, wanted: Array) -> NDArray[np.float64]:
+    """Returns the absolute error of every element; infinite where one side is not finite and the other differs."""
     if wanted.dtype.kind in "iub" and found.dtype.kind in "iub":
-        difference = found.astype(object) - wanted.astype(object) if wanted.dtype.itemsize == 8 else None
-        if difference is not None and found.size <= 64:
-            return np.abs(difference).astype(np.float64)
-        unequal = found != wanted
         gap = np.abs(found.astype(np.float64) - wanted.astype(np.float64))
-        exact: NDArray[np.float64] = np.where(unequal, np.maximum(gap, 1.0), 0.0)
+        exact: NDArray[np.float64] = np.where(found != wanted, np.maximum(gap, 1.0), 0.0)  # float64 may blur a gap
         return exact
     with np.errstate(invalid="ignore", over="ignore"):
         actual = found.astype(np.float64)
         error: NDArray[np.float64] = np.abs(actual - wanted)
     if not np.isfinite(error).all():
         same = (actual == wanted) | (np.isnan(actual) & np.isnan(wanted))
-        return np.where(same, 0.0, np.where(np.isfinite(error), error, np.inf)).astype(np.float64)
+        error = np.asarray(np.where(same, 0.0, np.where(np.isfinite(error), error, np.inf)), dtype=np.float64)
     return error
 
 
-def _largest_finite(wanted: Array) -> float:
+def largest_finite(wanted: Array) -> float:
+    """Returns the largest finite magnitude, 0 where there is none."""
     magnitude = np.abs(wanted.astype(np.float64))
     return float(magnitude.max(initial=0.0, where=np.isfinite(magnitude)))
 

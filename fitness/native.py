@@ -125,6 +125,8 @@ _SIGNATURES = {
     "kw_greet": (_I32, [_I32, _I64, ctypes.POINTER(Side)]),
     "kw_exchange": (_I32, [ctypes.POINTER(Side), _U32, _U64, _U64, ctypes.POINTER(Sample)]),
     "kw_fill": (None, [ctypes.POINTER(Side), ctypes.POINTER(Plan), _U32, _P, ctypes.POINTER(Draw)]),
+    "kw_fill_all": (None, [ctypes.POINTER(Side), _P, _P, _P, _U32]),
+    "kw_inspect_all": (_I32, [ctypes.POINTER(Side), _P, _P, _P, _U32, ctypes.POINTER(_U32)]),
     "kw_inputs": (None, [ctypes.POINTER(Plan), _P, ctypes.POINTER(Draw), _P]),
     "kw_call": (None, [ctypes.POINTER(Side), ctypes.POINTER(Plan), _U32, _U32]),
     "kw_inspect": (_I32, [ctypes.POINTER(Side), ctypes.POINTER(Plan), _U32, _P, ctypes.POINTER(Draw)]),

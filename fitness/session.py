@@ -38,7 +38,7 @@ from .sandbox import Cell, Confined, Limits, Sandbox
 _READY_US = 10_000_000
 
 
-class Failed(Exception):  # noqa: N818 - a verdict on its way to the record, not an error of ours
+class Failed(Exception):
     """A candidate's end of the road: the status that it gets and why.
 
     Attributes:
@@ -73,6 +73,7 @@ class Session:
     """A runner in its sandbox. Use as a context manager; leaving it leaves no process behind.
 
     Attributes:
+        driver: The native half that drives it.
         side: The driver's view of it.
         arena: The shared memory.
     """
@@ -86,7 +87,7 @@ class Session:
         limits: Limits,
         environment: Mapping[str, str],
     ) -> None:
-        self._driver = driver(sandbox.compiler)
+        self.driver = driver(sandbox.compiler)
         self._limits = limits
         self.arena = Arena(arena_bytes)
         options: dict[str, object] = {
@@ -112,13 +113,13 @@ class Session:
             Failed: The artifact cannot be loaded, or it ends the process while it is loaded.
             SandboxError: The process could not confine itself.
         """
-        pid = self._driver.kw_greet(self._confined.work.fileno(), _READY_US, ctypes.byref(self.side))
+        pid = self.driver.kw_greet(self._confined.work.fileno(), _READY_US, ctypes.byref(self.side))
         if not pid or self.side.told != READY:
             raise SandboxError(
                 f"a runner could not confine itself: {self.side.text.decode(errors='replace') or 'no word'}"
             )
         self.side.process = pid
-        self._driver.kw_watch(ctypes.byref(self.side))
+        self.driver.kw_watch(ctypes.byref(self.side))
         self.exchange(LOAD)
 
     def call(self, count: int, dirty: int = 0) -> Sample:
@@ -136,7 +137,7 @@ class Session:
             Failed: It did not come back as it should.
         """
         sample = Sample()
-        outcome = self._driver.kw_exchange(ctypes.byref(self.side), order, count, dirty, ctypes.byref(sample))
+        outcome = self.driver.kw_exchange(ctypes.byref(self.side), order, count, dirty, ctypes.byref(sample))
         if outcome != FINE:
             raise self.failure(outcome)
         return sample
@@ -193,7 +194,7 @@ class Session:
 
     def close(self) -> None:
         """Kills the process and everything that it started, and waits until all of it is gone."""
-        self._driver.kw_forget(ctypes.byref(self.side))
+        self.driver.kw_forget(ctypes.byref(self.side))
         self._confined.close()
         self.arena.close()
 

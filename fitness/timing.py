@@ -181,8 +181,7 @@ class Stopwatch:
             processors=self._processors,
             processor_count=len(self._processors),
         )
-        for index, session in enumerate(self._sides):
-            timing.samples[index] = samples[index]
+        timing.samples[0], timing.samples[1] = samples
         if self._flush.size:
             timing.flush, timing.flush_bytes = self._flush.ctypes.data, self._flush.size
         first, second = (ctypes.byref(session.side) for session in self._sides)
@@ -235,7 +234,7 @@ class Stopwatch:
 
 
 def _most_sets(plan: Plan) -> int:
-    return max(1, min(_MOST_SETS, _SETS_BYTES // (plan.stride[0] + plan.stride[1])))
+    return max(1, min(_MOST_SETS, _SETS_BYTES // int(plan.stride[0] + plan.stride[1])))
 
 
 def _sets(plan: Plan, call_s: float) -> int:

@@ -439,6 +439,26 @@ void kw_fill(const Side* side, const Plan* plan, uint32_t set, const void* const
     fill_set(*plan, side->arena, set, sources, *d);
 }
 
+// Prepares `count` calls, each of its own plan, and writes their argument lists in this order.
+void kw_fill_all(const Side* side, const Plan* const* plans, const void* const* const* sources, const Draw* draws,
+                 uint32_t count) {
+    for (uint32_t i = 0; i < count; ++i) {
+        fill_set(*plans[i], side->arena, 0, sources[i], draws[i]);
+        write_call(*side, *plans[i], i, 0);
+    }
+}
+
+// Looks at `count` calls; tells the worst that it finds, and where.
+int32_t kw_inspect_all(const Side* side, const Plan* const* plans, const void* const* const* sources, const Draw* draws,
+                       uint32_t count, uint32_t* where) {
+    Outcome worst = FINE;
+    for (uint32_t i = 0; i < count && worst != TAMPERED; ++i) {
+        const Outcome outcome = inspect_set(*plans[i], side->arena, 0, sources[i], draws[i], true);
+        if (outcome == TAMPERED || (outcome != FINE && worst == FINE)) worst = outcome, *where = i;
+    }
+    return worst;
+}
+
 // Writes the inputs that a call got into arrays of the parent's own.
 void kw_inputs(const Plan* plan, const void* const* sources, const Draw* d, void* const* to) {
     const uint32_t inputs = inputs_of(*plan);
