@@ -12,7 +12,8 @@ class Budget:
     Attributes:
         evaluations: Kernels judged and duels held, in slot order; never exceeded. The seed kernels
             and every distinct kernel cost one each, a duplicate costs nothing.
-        seconds: Wall time over all attempts of the run, looked at when a generation ends.
+        seconds: Wall time over all attempts of the run, looked at after every slot. What is in flight
+            when it is up is given up, so that a long generation does not run on.
         tokens: Model tokens. Proposals that are under way when it is reached are still finished
             and counted.
 
@@ -63,7 +64,7 @@ class Ledger:
         evaluations: Charged so far, duels included.
         duels: Held so far.
         tokens: Spent so far.
-        elapsed_s: Wall time when the last generation ended.
+        elapsed_s: Wall time when the clock was last looked at.
     """
 
     budget: Budget

@@ -230,7 +230,7 @@ class Engine:
         plan = self._policy.plan(index, self._operators, self._stream(index, "plan"))
         wanted = self._operators[plan.operator].memory if plan.remembers and plan.proposal is None else ()
         memory = self._books.lineage.memory(wanted, plan.parents, self.chronicle.hall_of_fame.items)
-        self._flight.start(Slot(index, plan, replace(self._brief, memory=memory), self._committed))
+        self._flight.add(Slot(index, plan, replace(self._brief, memory=memory), self._committed))
         self._planned += 1
 
     def _commit(self, slot: Slot) -> Individual:
@@ -241,6 +241,8 @@ class Engine:
         self._committed += 1
         self._enter(individual, slot.plan.parents, proposal.lesson)
         self._credit(individual, slot.plan.parents)
+        if self.ledger.budget.seconds is not None:
+            self._look_at_clock(f"slot-{slot.index}")
         return individual
 
     def _credit(self, individual: Individual, parents: Sequence[Individual]) -> None:
@@ -259,9 +261,7 @@ class Engine:
     def _report(self, offspring: Sequence[Individual]) -> Generation:
         """Closes a generation: clock, record, logbook, journal."""
         index = offspring[-1].generation
-        clock = self._journal.once("clock", str(index), lambda: {"elapsed_s": self._journal.elapsed_s()})
-        self.ledger.elapsed_s = clock["elapsed_s"]
-        self.stop_reason = self.stop_reason or self.ledger.exhausted()
+        self._look_at_clock(str(index))
         best = self._books.champion.best
         if best is None:
             raise SearchError("there is no best kernel although a seed kernel was correct")
@@ -282,9 +282,18 @@ class Engine:
         self._leftovers.check(self._planned, self._committed)
         return generation
 
+    def _look_at_clock(self, key: str) -> None:
+        """Asks the journal for the time, and gives up what is in flight when it is up."""
+        clock = self._journal.once("clock", key, lambda: {"elapsed_s": self._journal.elapsed_s()})
+        self.ledger.elapsed_s = clock["elapsed_s"]
+        self.stop_reason = self.stop_reason or self.ledger.exhausted()
+        if self.stop_reason == "seconds":
+            self._flight.abandon()
+
     def _end(self) -> None:
         """Judges the winner anew and closes the files of a whole run."""
-        self._leftovers.refuse()
+        if self.stop_reason != "seconds":  # what was in flight when time was up may be recorded, and is not asked for
+            self._leftovers.refuse()
         best = self._books.champion.best
         if self._verify and best is not None:
             self.verification = self._evaluations.verify(best.kernel)

@@ -49,19 +49,16 @@ class Flight:
         self._threads = Threads(proposers) if proposers else None
         self._events: queue.SimpleQueue[Slot | None] = queue.SimpleQueue()
         self._slots: deque[Slot] = deque()
+        self._unstarted: deque[Slot] = deque()
         self.failing = False
 
     def __len__(self) -> int:
         return len(self._slots)
 
-    def start(self, slot: Slot) -> None:
-        """Sets the operator of a planned slot to work."""
+    def add(self, slot: Slot) -> None:
+        """Takes in a slot that was planned; it is started when someone waits for it or for one before it."""
         self._slots.append(slot)
-        if self._threads is None:
-            self._propose(slot)
-            self._submit(slot)
-        else:
-            self._threads.start(lambda: self._propose_and_tell(slot))
+        self._unstarted.append(slot)
 
     def land(self) -> Slot:
         """Waits until the oldest slot can be committed, and takes it.
@@ -77,17 +74,33 @@ class Flight:
                 self._take(self._events.get())
             if head.settled:
                 break
-            self._take(self._events.get())
+            if self._unstarted:
+                # One at a time: where evaluations run at once, a slot is committed before the next is started.
+                self._start(self._unstarted.popleft())
+            else:
+                self._take(self._events.get())
         error = head.error or (head.evaluation.exception() if head.evaluation is not None else None)
         if error is not None:
             self._drain()
             raise error
         return self._slots.popleft()
 
+    def abandon(self) -> None:
+        """Forgets what is in flight; what still arrives is recorded and goes no further."""
+        self._slots.clear()
+        self._unstarted.clear()
+
     def close(self) -> None:
         """Drops what has not begun, and waits for nothing."""
         if self._threads is not None:
             self._threads.close(wait=False)
+
+    def _start(self, slot: Slot) -> None:
+        if self._threads is None:
+            self._propose(slot)
+            self._submit(slot)
+        else:
+            self._threads.start(lambda: self._propose_and_tell(slot))
 
     def _propose(self, slot: Slot) -> None:
         """Lets the operator work. Whatever it raises is raised again when the slot's turn comes."""

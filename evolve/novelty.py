@@ -68,7 +68,7 @@ class Novelty:
         self._penalty = penalty
         self._step = math.log1p(resolution)
         self._first: dict[object, int] = {}
-        self._digests: set[str] = set()
+        self._slot_of: dict[str, int] = {}
 
     def refuses(self, kernel: Kernel, committed: int) -> str:
         """Returns why a kernel should not be evaluated, or an empty text.
@@ -76,7 +76,7 @@ class Novelty:
         Only slots count that were committed when this one was planned: the answer must not depend
         on which thread was faster. Exact duplicates pass, since they cost nothing.
         """
-        if self._action != "refuse" or kernel.digest in self._digests:
+        if self._action != "refuse" or self._slot_of.get(kernel.digest, committed) < committed:
             return ""
         first = self._first.get(normalised(kernel))
         return f"differs from slot {first} in names or layout only" if first is not None and first < committed else ""
@@ -84,7 +84,7 @@ class Novelty:
     def judge(self, individual: Individual) -> None:
         """Takes note of an evaluated kernel, and of its older twin if there is one."""
         key = self._key(individual)
-        self._digests.add(individual.digest)
+        self._slot_of[individual.digest] = individual.slot
         first = self._first.setdefault(key, individual.slot) if key is not None else individual.slot
         if first == individual.slot:
             return

@@ -123,14 +123,37 @@ def test_tokens_end_a_run_and_all_that_were_spent_are_counted(tmp_path: Path) ->
     assert "tokens" == made.stop_reason
 
 
-def test_seconds_end_a_run_and_a_replay_ends_at_the_same_place(tmp_path: Path) -> None:
-    evaluator = ToyEvaluator(jitter_s=0.02)
-    run(policy(), tmp_path, None, evaluator=evaluator, budget=Budget(seconds=0.1))
+@pytest.mark.parametrize("client", [None, object()])
+@pytest.mark.parametrize("pooled", [False, True])
+def test_seconds_end_a_run_in_the_middle_of_a_generation(tmp_path: Path, client: Any, pooled: bool) -> None:
+    long = MuPlusLambda(mu=3, lambda_=1000)
+    with Pooled(2) as executor:
+        doors = {
+            "evaluator": ToyEvaluator(jitter_s=0.02),
+            "client": client,
+            **({"executor": executor} if pooled else {}),
+        }
+        generations, made = run(long, tmp_path, None, budget=Budget(seconds=0.3), **doors)
+
+    assert 0 < len(generations[-1].offspring) < 1000
+    assert "seconds" == made.stop_reason
+
+
+def test_a_run_that_time_ended_replays_and_resumes_to_the_same_place(tmp_path: Path) -> None:
+    def search(**more: Any) -> None:
+        run(SteadyState(mu=3, lambda_=4, in_flight=3), tmp_path, None, budget=Budget(seconds=0.2), verify=True, **more)
+
+    with Pooled(2) as executor:
+        search(evaluator=ToyEvaluator(jitter_s=0.02), executor=executor)
     expected = digest(tmp_path)
-    _, made = run(policy(), tmp_path, None, budget=Budget(seconds=0.1), strict=True)
+    search(strict=True)
 
     assert expected == digest(tmp_path)
-    assert "seconds" == made.stop_reason
+    journal = (tmp_path / "journal.jsonl").read_bytes().splitlines(keepends=True)
+    (tmp_path / "journal.jsonl").write_bytes(b"".join(line for line in journal if b'"verification"' not in line))
+    search()
+
+    assert expected == digest(tmp_path)
 
 
 def test_a_target_ends_a_run(tmp_path: Path) -> None:

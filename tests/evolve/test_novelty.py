@@ -3,13 +3,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from evolve import Novelty
+from evolve import Individual, Novelty
 from evolve.novelty import normalised
-from evolve.policies import MuPlusLambda
-from fitness import Kernel
-from toy_search import BITS, ToyEvaluator, ToyOperator, kernel, run
+from evolve.policies import MuPlusLambda, SteadyState
+from fitness import Evaluation, Kernel, Status
+from toy_search import BITS, Pooled, ToyEvaluator, ToyOperator, digest, kernel, run
 
 CPP = """
 // adds
@@ -135,6 +136,44 @@ def test_a_twin_by_behaviour_is_penalised(tmp_path: Path) -> None:
 
     assert 1 == len(twins)
     assert pytest.approx(1.5 * twins[0].evaluation.latency_us) == twins[0].cost
+
+
+def test_what_is_refused_does_not_depend_on_workers(tmp_path: Path) -> None:
+    def spaced(parents: list[str], rng: np.random.Generator) -> str:
+        return f"{int(rng.integers(8)):012b}" + " " * int(rng.integers(2))
+
+    for workers in (1, 2, 8):
+        with Pooled(workers) as executor:
+            run(
+                SteadyState(mu=4, lambda_=5, in_flight=6),
+                tmp_path / str(workers),
+                12,
+                operators={"spaced": ToyOperator(spaced)},
+                evaluator=ToyEvaluator(jitter_s=0.004),
+                executor=executor,
+                proposers=workers,
+                client=object(),
+                novelty=Novelty("source", "refuse"),
+            )
+
+    assert 1 == len({digest(tmp_path / str(workers)) for workers in (1, 2, 8)})
+    assert "refused" in {slot["outcome"] for slot in slots(tmp_path / "8")}
+
+
+def test_only_what_was_committed_at_planning_counts() -> None:
+    def committed(bits: str, slot: int) -> Individual:
+        made = kernel(bits)
+        return Individual(made, Evaluation(made.digest, Status.WRONG_VALUE), 1, slot)
+
+    novelty = Novelty("source", "refuse")
+    novelty.judge(committed("01", 2))
+    before = novelty.refuses(kernel("01 "), committed=4)
+    novelty.judge(committed("01 ", 5))
+
+    assert "slot 2" in before
+    assert before == novelty.refuses(kernel("01 "), committed=4)
+    assert not novelty.refuses(kernel("01 "), committed=6)
+    assert not novelty.refuses(kernel("01"), committed=2)
 
 
 def test_behaviour_is_known_too_late_to_refuse() -> None:
