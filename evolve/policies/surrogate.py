@@ -70,6 +70,7 @@ class Surrogate:
         self._template: Template | None = None
         self._search: SurrogateSearch | None = None
         self._asked: dict[str, Configuration] = {}
+        self._taught: dict[str, Configuration] = {}
         self._seeds: list[Individual] = []
         self._best: list[Individual] = []
 
@@ -95,9 +96,11 @@ class Surrogate:
             return Plan(NAME, (best,), remembers=False, proposal=again)
         kernel = self._template.write(configuration)
         self._asked[kernel.digest] = configuration
-        setting = dict(zip(self._search.space.names, configuration, strict=True))
-        old = dict(zip(self._search.space.names, self._template.read(best.kernel) or (), strict=False))
-        note = ", ".join(f"{name} = {value}" for name, value in setting.items() if old.get(name) != value)
+        names = self._search.space.names
+        old = self._taught.get(best.digest, configuration)
+        note = ", ".join(
+            f"{name} = {new}" for name, was, new in zip(names, old, configuration, strict=True) if was != new
+        )
         return Plan(NAME, (best,), remembers=False, proposal=Proposal(kernel, NAME, (best.digest,), note=note))
 
     def tell(self, individual: Individual, rng: np.random.Generator) -> None:
@@ -139,4 +142,5 @@ class Surrogate:
         if configuration is None and individual.kernel.source:
             configuration = self._template.read(individual.kernel)
         if configuration is not None:
+            self._taught[individual.digest] = configuration
             self._search.tell(configuration, individual.cost if individual.fitness.valid else None)

@@ -18,19 +18,25 @@ import numpy.typing as npt
 
 from ..errors import SearchError
 from .gaussian_process import GaussianProcess
-from .tuning_space import Configuration, Levels, TuningSpace
+from .tuning_space import Configuration, Keys, Levels, TuningSpace
 
 FloatArray = npt.NDArray[np.float64]
+
+_STEPS = np.array([-2, -1, 1, 2], dtype=np.int64)
+"""How far a mutation moves a parameter along its values, where it does not draw any."""
 
 _SPREAD_SAMPLE = 600
 """Rows among which the initial design is spread; all of a large space would cost more and gain nothing."""
 
 
+_SHORTLIST = 500
+"""Of the candidates, so many get a standard deviation and an expected improvement: the mean rules out the others."""
+
 _LEAST_FEASIBILITY = 0.02
 """Floor of the modelled probability that a configuration works: no failure forbids its neighbourhood for good."""
 
 
-class SpaceExhausted(SearchError):  # noqa: N818 -- the errors of this package are named for what happened
+class SpaceExhausted(SearchError):
     """Every configuration has been asked for or told, or no further one could be found."""
 
 
@@ -72,7 +78,9 @@ class SurrogateSearch:
         self.max_observations = max_observations
         self._model = GaussianProcess(space.tables, space.columns)
         self._feasibility = GaussianProcess(space.tables, space.columns)
-        self._told: dict[int, tuple[Levels, float]] = {}
+        self._place: dict[int, int] = {}
+        self._rows = np.empty((64, len(space.names)), dtype=np.int64)
+        self._values = np.empty(64)
         self._pending: dict[int, Levels] = {}
         self._design: list[Levels] | None = None
         self._next_fit = 0.0
@@ -80,7 +88,7 @@ class SurrogateSearch:
     @property
     def is_exhausted(self) -> bool:
         """Whether nothing is left to ask; a space that cannot be listed never says so before `ask` raises."""
-        return self.space.size is not None and len(self._told) + len(self._pending) >= self.space.size
+        return self.space.size is not None and len(self._place) + len(self._pending) >= self.space.size
 
     def ask(self, rng: np.random.Generator) -> Configuration:
         """Chooses a configuration that has been neither asked for nor told.
@@ -108,22 +116,30 @@ class SurrogateSearch:
         key = self._key(row)
         self._pending.pop(key, None)
         is_valid = objective is not None and math.isfinite(objective)
-        self._told[key] = (row, float(objective) if is_valid and objective is not None else math.nan)
+        place = self._place.setdefault(key, len(self._place))
+        if place == len(self._values):
+            self._rows = np.concatenate([self._rows, np.empty_like(self._rows)])
+            self._values = np.concatenate([self._values, np.empty_like(self._values)])
+        self._rows[place] = row
+        self._values[place] = float(objective) if is_valid and objective is not None else math.nan
 
     @property
     def _num_valid(self) -> int:
-        return sum(not math.isnan(value) for _, value in self._told.values())
+        return int(np.isfinite(self._values[: len(self._place)]).sum())
 
     def _key(self, row: Levels) -> int:
         return int(self.space.keys(row[None, :])[0])
 
+    @property
+    def _seen(self) -> Keys:
+        return np.array([*self._place, *self._pending], dtype=np.uint64)
+
     def _unseen(self, levels: Levels) -> Levels:
-        seen = np.array([*self._told, *self._pending], dtype=np.uint64)
-        return levels[~np.isin(self.space.keys(levels), seen)]
+        return levels[~np.isin(self.space.keys(levels), self._seen)]
 
     def _from_design(self, rng: np.random.Generator) -> Levels | None:
         if self._design is None:
-            known = [row for row, _ in self._told.values()]
+            known = list(self._rows[: len(self._place)])
             rows = self._unseen(self.space.sample(rng, _SPREAD_SAMPLE))
             self._design = _spread(self.space, rows, known, self.initial - len(known), rng)
         while self._design:
@@ -143,42 +159,42 @@ class SurrogateSearch:
         return chosen
 
     def _improving(self, rng: np.random.Generator) -> Levels:
-        rows = self._unseen(self._candidates(rng))
+        rows = self._candidates(rng)
         if not len(rows):
             return self._any(rng)
         levels, values = self._shown()
         valid = ~np.isnan(values)
-        iterations = 15 if len(self._told) >= self._next_fit else 0
+        iterations = 15 if len(self._place) >= self._next_fit else 0
         if iterations:
-            self._next_fit = len(self._told) * self.refit_growth
+            self._next_fit = len(self._place) * self.refit_growth
         targets = _standardised(values[valid])
         self._model.fit(*self._with_pending(levels[valid], targets), iterations=iterations)
-        worth = _log_expected_improvement(*self._model.predict(rows), float(targets.min()))
+        kept, mean, deviation = self._model.shortlist(rows, _SHORTLIST)
+        rows = rows[kept]
+        worth = _log_expected_improvement(mean, deviation, float(targets.min()))
         if not valid.all():
             self._feasibility.fit(levels, valid.astype(np.float64), iterations=iterations)
-            likely, _ = self._feasibility.predict(rows)
+            likely = self._feasibility.predict_mean(rows)
             worth += np.log(np.clip(likely, _LEAST_FEASIBILITY, 1.0))
         chosen: Levels = rows[np.argmax(worth)]
         return chosen
 
     def _candidates(self, rng: np.random.Generator) -> Levels:
-        """Rows to be ranked, ``(about self.candidates, num_parameters)``: two thirds near the elites."""
+        """Unseen rows to be ranked, ``(about self.candidates, num_parameters)``: two thirds near the elites."""
         if self.space.size is not None and self.space.size <= self.candidates:
-            return self.space.sample(rng, self.candidates)
-        valid = [(value, i) for i, (_, value) in enumerate(self._told.values()) if not math.isnan(value)]
-        rows = [row for row, _ in self._told.values()]
-        elites = np.array([rows[i] for _, i in sorted(valid)[: self.elites]])
+            return self._unseen(self.space.sample(rng, self.candidates))
+        order = np.argsort(self._values[: len(self._place)], kind="stable")[: min(self.elites, self._num_valid)]
+        elites = self._rows[order]
         near = [self.space.neighbours(row) for row in elites[:3]]
         mutants = self.space.existing(_vary(self.space, elites, 2 * self.candidates, rng))
         wanted = 2 * self.candidates // 3
-        near.append(rng.permutation(mutants)[:wanted])
+        near.append(mutants[rng.permutation(len(mutants))[:wanted]])
         near.append(self.space.sample(rng, self.candidates - wanted))
-        return self.space.existing(np.concatenate(near))
+        return self.space.existing(np.concatenate(near), without=self._seen)
 
     def _shown(self) -> tuple[Levels, FloatArray]:
         """Rows and objectives that the models are shown, NaN for failures."""
-        levels = np.array([row for row, _ in self._told.values()])
-        values = np.array([value for _, value in self._told.values()])
+        levels, values = self._rows[: len(self._place)], self._values[: len(self._place)]
         if len(values) > self.max_observations:
             kept = _thin(values, self.max_observations)
             levels, values = levels[kept], values[kept]
@@ -209,20 +225,22 @@ def _spread(
 
 def _vary(space: TuningSpace, elites: Levels, count: int, rng: np.random.Generator) -> Levels:
     """``count`` rows, each an elite, some crossed with another, with one to three parameters changed."""
-    mothers = elites[rng.integers(len(elites), size=count)]
-    fathers = elites[rng.integers(len(elites), size=count)]
-    is_crossed = rng.random(count) < 0.3
-    rows = np.where(is_crossed[:, None] & (rng.random(mothers.shape) < 0.5), fathers, mothers)
+    rows: Levels = elites[rng.integers(len(elites), size=count)]
+    num_crossed = 3 * count // 10
+    fathers = elites[rng.integers(len(elites), size=num_crossed)]
+    is_taken = rng.random(fathers.shape) < 0.5
+    rows[:num_crossed] = np.where(is_taken, fathers, rows[:num_crossed])
     if not len(space.free):
         return rows
     num_changes = rng.integers(1, 4, size=count)
-    every = np.arange(count)
     for change in range(3):
-        columns = space.free[rng.integers(len(space.free), size=count)]
-        old, num_levels = rows[every, columns], space.num_levels[columns]
-        stepped = np.clip(old + rng.integers(1, 3, size=count) * rng.choice([-1, 1], size=count), 0, num_levels - 1)
-        new = np.where(rng.random(count) < 0.5, stepped, rng.integers(num_levels))
-        rows[every, columns] = np.where(change < num_changes, new, old)
+        changed = np.flatnonzero(change < num_changes)
+        columns = space.free[rng.integers(len(space.free), size=len(changed))]
+        old, num_levels = rows[changed, columns], space.num_levels[columns]
+        steps = _STEPS[rng.integers(len(_STEPS), size=len(changed))]
+        anywhere = (rng.random(len(changed)) * num_levels).astype(np.int64)
+        is_step = rng.random(len(changed)) < 0.5
+        rows[changed, columns] = np.where(is_step, np.clip(old + steps, 0, num_levels - 1), anywhere)
     return rows
 
 

@@ -17,6 +17,9 @@ FloatArray = npt.NDArray[np.float64]
 _ENUMERABLE = 200_000
 """A product of values up to this size is filtered once by the predicate, and searched as a list from then on."""
 
+_TABULATED = 4_000_000
+"""A product of values up to this size gets a table that says where each combination is in the list."""
+
 _REJECTIONS = 50
 """Batches of random configurations that are tried before a constrained space counts as having nothing to offer."""
 
@@ -106,16 +109,27 @@ class TuningSpace:
         keys: Keys = (levels.astype(np.uint64) * self._weights).sum(axis=-1, dtype=np.uint64)
         return keys
 
-    def existing(self, levels: Levels) -> Levels:
-        """The rows that exist, each once, in a fixed order."""
+    def existing(self, levels: Levels, without: Keys | None = None) -> Levels:
+        """The rows that exist, each once, in a fixed order.
+
+        Args:
+            levels: ``(num_rows, num_parameters)``.
+            without: Keys of rows that are left out.
+        """
+        if self._listed is not None:
+            # Marking in a list of all is much faster than sorting rows to find those that are equal.
+            marked = np.zeros(len(self._listed), dtype=bool)
+            marked[self._found(self.keys(levels))] = True
+            if without is not None:
+                marked[self._found(without)] = False
+            found: Levels = self._listed[marked]
+            return found
         keys, first = np.unique(self.keys(levels), return_index=True)
+        if without is not None:
+            first = first[~np.isin(keys, without)]
         levels = levels[first]
-        if self._listed is None:
-            judged: Levels = levels[np.array([self._judge(row) for row in levels], dtype=bool)]
-            return judged
-        places = np.minimum(np.searchsorted(self._sorted_keys, keys), len(self._listed) - 1)
-        found: Levels = self._listed[self._order[places[self._sorted_keys[places] == keys]]]
-        return found
+        judged: Levels = levels[np.array([self._judge(row) for row in levels], dtype=bool)]
+        return judged
 
     def sample(self, rng: np.random.Generator, count: int) -> Levels:
         """About ``count`` existing rows, drawn uniformly; fewer where existing ones are hard to hit."""
@@ -169,6 +183,21 @@ class TuningSpace:
         self._sorted_keys = keys[self._order]
         if (self._sorted_keys[1:] == self._sorted_keys[:-1]).any():
             raise ValueError("a configuration is listed twice")
+        product = math.prod(self.num_levels.tolist())
+        self._place_of: npt.NDArray[np.int64] | None = None
+        if product <= _TABULATED:
+            self._place_of = np.full(product, -1, dtype=np.int64)
+            self._place_of[keys.astype(np.int64)] = np.arange(len(listed))
+
+    def _found(self, keys: Keys) -> npt.NDArray[np.int64]:
+        """Where in the list the keys are, those that are there."""
+        if self._place_of is not None:
+            places = self._place_of[keys.astype(np.int64)]
+            kept: npt.NDArray[np.int64] = places[places >= 0]
+            return kept
+        places = np.minimum(np.searchsorted(self._sorted_keys, keys), len(self._sorted_keys) - 1)
+        found: npt.NDArray[np.int64] = self._order[places[self._sorted_keys[places] == keys]]
+        return found
 
     def _judge(self, row: Levels) -> bool:
         if self._is_valid is None:

@@ -27,7 +27,7 @@ _FAILED_TIME = 1e20
 _UNUSED = ("timestamp", "compile_time", "verification_time", "benchmark_time", "strategy_time", "framework_time")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Space:
     """A fully measured tuning space; configurations are tuples of values in the order of ``parameters``.
 
@@ -50,9 +50,9 @@ class Space:
     kernel: str
     device: str
     parameters: Mapping[str, tuple[Any, ...]]
-    levels: npt.NDArray[np.int64] = field(repr=False, compare=False)
-    times_ms: FloatArray = field(repr=False, compare=False)
-    samples_ms: Sequence[Sequence[float]] = field(repr=False, compare=False)
+    levels: npt.NDArray[np.int64] = field(repr=False)
+    times_ms: FloatArray = field(repr=False)
+    samples_ms: Sequence[Sequence[float]] = field(repr=False)
     failures: Mapping[int, str] = field(repr=False)
 
     def __post_init__(self) -> None:
@@ -126,7 +126,7 @@ class Space:
         """The smallest recorded time."""
         return float(np.nanmin(self.times_ms))
 
-    @property
+    @cached_property
     def median_position(self) -> int:
         """Where the configuration of median time is, the faster of two."""
         order = np.argsort(self.times_ms, kind="stable")  # NaN comes last
