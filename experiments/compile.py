@@ -56,10 +56,10 @@ def _command(argv: Sequence[str]) -> int:
     own, config = command_line(argv, parser, {"kernel": False, "arch": True})
     with redirect_stdout(sys.stderr):
         task, language = make(config, "task"), make(config, "language")
-        if not isinstance(language, AheadLanguage):
-            raise ConfigError(f"language={language.name}: compiles only for the machine that it runs on")
         path = own.get("kernel")
         kernel = read_kernel(Path(path), task, language) if path else task.seed_kernel(language.name)
+        if not isinstance(language, AheadLanguage):
+            raise ConfigError(f"language={language.name}: compiles only for the machine that it runs on")
         compilation = compile_ahead(kernel, task, language, own["arch"])
     print(json.dumps(compilation.to_json()))
     return 0

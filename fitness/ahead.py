@@ -49,8 +49,10 @@ class AheadLanguage(Protocol):
         architectures: Patterns of what it compiles for, e.g. ``("sm_*", "gfx9*")``.
     """
 
-    name: str
-    architectures: tuple[str, ...]
+    @property
+    def name(self) -> str: ...  # noqa: D102
+    @property
+    def architectures(self) -> tuple[str, ...]: ...  # noqa: D102
 
     def build_ahead(self, kernel: Kernel, task: Task, arch: str, workdir: Path) -> AheadBuild:
         """Writes the source into ``workdir`` and returns the command.

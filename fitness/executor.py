@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Future
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, Self, TypeVar
 
 Result = TypeVar("Result")
 
@@ -26,6 +26,6 @@ class Executor(Protocol):
         """Schedules ``job(*args, device=…)``."""
         ...
 
-    def __enter__(self) -> Executor: ...
+    def __enter__(self) -> Self: ...
 
     def __exit__(self, *exc: object) -> None: ...

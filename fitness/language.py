@@ -63,9 +63,13 @@ class Language(Protocol):
         grammar: The tree-sitter grammar of the syntactic operators: ``"cpp"`` or ``"python"``.
     """
 
-    name: str
-    suffix: str
-    grammar: str
+    # Properties: an attribute of a protocol would have to be settable, and no frozen dataclass has those.
+    @property
+    def name(self) -> str: ...  # noqa: D102
+    @property
+    def suffix(self) -> str: ...  # noqa: D102
+    @property
+    def grammar(self) -> str: ...  # noqa: D102
 
     def build(self, kernel: Kernel, target: Target, workdir: Path) -> Build:
         """Writes the source into ``workdir`` and returns the command that builds it."""

@@ -29,9 +29,13 @@ class Target(Protocol):
         measures_time: Whether a latency can be had here; ``False`` for interpreters.
     """
 
-    name: str
-    arch: str
-    measures_time: bool
+    # Properties: an attribute of a protocol would have to be settable, and no frozen dataclass has those.
+    @property
+    def name(self) -> str: ...  # noqa: D102
+    @property
+    def arch(self) -> str: ...  # noqa: D102
+    @property
+    def measures_time(self) -> bool: ...  # noqa: D102
 
     def environment(self, device: int) -> dict[str, str]:
         """Returns the variables that a worker on ``device`` needs, for the sandbox's allow-list."""

@@ -100,10 +100,14 @@ class Operator(Protocol):
         takes_failures: Whether its parent is one that failed (repair).
     """
 
-    name: str
-    arity: int
-    memory: frozenset[str]
-    takes_failures: bool
+    @property
+    def name(self) -> str: ...  # noqa: D102
+    @property
+    def arity(self) -> int: ...  # noqa: D102
+    @property
+    def memory(self) -> frozenset[str]: ...  # noqa: D102
+    @property
+    def takes_failures(self) -> bool: ...  # noqa: D102
 
     def propose(self, parents: Sequence[Parent], brief: Brief, rng: np.random.Generator) -> Proposal:
         """Makes one proposal; pure but for the model behind ``brief.client``.

@@ -8,7 +8,7 @@ import select
 import struct
 import time
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -132,7 +132,7 @@ class DeviceProcess:
         for descriptor in (self._receive, self._send):
             os.close(descriptor)
 
-    def __enter__(self) -> DeviceProcess:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exc: object) -> None:

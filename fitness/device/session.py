@@ -9,6 +9,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 
@@ -117,7 +118,7 @@ class DeviceSession:
         self.process.close()
         self.folder.cleanup()
 
-    def __enter__(self) -> DeviceSession:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exc: object) -> None:

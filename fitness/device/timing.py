@@ -92,9 +92,10 @@ def check_on_device(session: DeviceSession, task: Task, cases: Sequence[Case]) -
         label, axes, (first, *others) = case.workload.name, case.workload.axes, case.instances
         before, after = session.call(axes, dict(first.inputs), repeats=2)
         session.judge(before, first, label)
-        if not same_bits(before, after):
-            if task.repeatable or not judge(after, first.expected, first.tolerance).is_right:
-                raise Failed(Status.UNREPEATABLE, f"{label}: two calls on equal inputs give different results")
+        if not same_bits(before, after) and (
+            task.repeatable or not judge(after, first.expected, first.tolerance).is_right
+        ):
+            raise Failed(Status.UNREPEATABLE, f"{label}: two calls on equal inputs give different results")
         for other in others:
             session.judge(session.call(axes, dict(other.inputs))[0], other, label)
     return Findings(session.max_rel_error, session.flags)
@@ -118,7 +119,8 @@ class DeviceStopwatch:
         Raises:
             Failed: One of the two, `failed_side`, did something that ends it.
         """
-        for self.failed_side, session in enumerate(self._sides):
+        for side, session in enumerate(self._sides):
+            self.failed_side = side
             for index, entry in enumerate(exam.pool.entries):
                 session.process.request({"command": "pool", "name": str(index)}, dict(entry.inputs))
         calls = [self._warm_up(side, exam) for side in (0, 1)]

@@ -42,7 +42,7 @@ class Cute:
             ToolchainError: torch or the DSL is missing.
         """
         require(_MODULES, self.name)
-        return module_ahead(kernel, task, arch, workdir, "ahead_cute.py", "launch_*.cubin")
+        return module_ahead(kernel, task, arch, workdir, worker="ahead_cute.py", artifacts="launch_*.cubin")
 
     def static_metrics(self, workdir: Path, arch: str, log: str) -> Metrics:
         """Combines what the binaries tell."""

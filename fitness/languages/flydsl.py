@@ -47,7 +47,8 @@ class FlyDSL:
         linker = next((found for name in _LINKERS if (found := shutil.which(name))), None)
         if linker is None:
             raise ToolchainError("flydsl links with LLVM's ld.lld, version 19 or newer: apt-get install lld-19")
-        return module_ahead(kernel, task, arch, workdir, "ahead_flydsl.py", "launch_*.amdgcn", lld=linker)
+        worker, artifacts = "ahead_flydsl.py", "launch_*.amdgcn"
+        return module_ahead(kernel, task, arch, workdir, worker=worker, artifacts=artifacts, lld=linker)
 
     def static_metrics(self, workdir: Path, arch: str, log: str) -> Metrics:
         """Combines what the assembly tells."""

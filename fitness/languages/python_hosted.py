@@ -26,7 +26,7 @@ def write_module(kernel: Kernel, workdir: Path) -> Build:
 
 
 def module_ahead(
-    kernel: Kernel, task: Task, arch: str, workdir: Path, worker: str, artifacts: str, **extra: str
+    kernel: Kernel, task: Task, arch: str, workdir: Path, *, worker: str, artifacts: str, **extra: str
 ) -> AheadBuild:
     """Returns the command with which ``worker`` compiles every launch of the module.
 

@@ -56,7 +56,7 @@ class Triton:
         """
         require(_MODULES, self.name)
         suffix = "hsaco" if arch.startswith("gfx") else "cubin"
-        return module_ahead(kernel, task, arch, workdir, "ahead_triton.py", f"launch_*.{suffix}")
+        return module_ahead(kernel, task, arch, workdir, worker="ahead_triton.py", artifacts=f"launch_*.{suffix}")
 
     def static_metrics(self, workdir: Path, arch: str, log: str) -> Metrics:
         """Combines what the binaries, their assembly and Triton's own metadata tell."""

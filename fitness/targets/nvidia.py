@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import shutil
@@ -72,10 +73,8 @@ class Nvidia:
         answers = _ask(self.devices[0], tuple(_MOMENTARY.values()))
         facts = {ours: float(answers[theirs]) for ours, theirs in _MOMENTARY.items() if _is_number(answers[theirs])}
         reasons = _ask(self.devices[0], ("clocks_event_reasons.active",))["clocks_event_reasons.active"]
-        try:
+        with contextlib.suppress(ValueError):
             facts["clock_event_reasons"] = float(int(reasons, 16))
-        except ValueError:
-            pass
         return facts
 
 

@@ -28,7 +28,8 @@ template <class... T> __device__ int kernelwright_ignore(T...) { return 0; }
 #define cudaFuncSetAttribute kernelwright_ignore
 template <class... T> __device__ void kernelwright_launch(T...) {}
 #define KERNELWRIGHT_DYNAMIC_SHARED(T, name) \\
-    extern __shared__ __align__(16) unsigned char kernelwright_dynamic[]; T* name = reinterpret_cast<T*>(kernelwright_dynamic)
+    extern __shared__ __align__(16) unsigned char kernelwright_dynamic[]; \\
+    T* name = reinterpret_cast<T*>(kernelwright_dynamic)
 #line 1
 """
 
@@ -45,9 +46,9 @@ def main(path):
     from cuda.bindings import nvrtc
 
     def call(result, *values):
-        if result != nvrtc.nvrtcResult.NVRTC_SUCCESS and result != nvrtc.nvrtcResult.NVRTC_ERROR_COMPILATION:
+        if result != nvrtc.nvrtcResult.NVRTC_SUCCESS:
             sys.exit(f"NVRTC: {result.name}")
-        return values[0] if len(values) == 1 else (result if not values else values)
+        return values[0] if values else None
 
     manifest = json.loads(pathlib.Path(path).read_text())
     source = PRELUDE + pathlib.Path(manifest["source"]).read_text()

@@ -22,7 +22,8 @@ def main(path):
     names = json.loads(pathlib.Path("names.json").read_text())
     rows = "".join(f"    {{{json.dumps(name)}, {json.dumps(symbol)}}},\n" for name, symbol in names.items())
     table = f"const char* const kernelwright_names[][2] = {{\n{rows}    {{nullptr, nullptr}}}};\n"
-    blob = '.section .rodata; .balign 64; .global kernelwright_cubin; kernelwright_cubin: .incbin \\"kernels.cubin\\"; .byte 0'
+    blob = ".section .rodata; .balign 64; .global kernelwright_cubin; kernelwright_cubin: "
+    blob += '.incbin \\"kernels.cubin\\"; .byte 0'
     host = pathlib.Path(manifest["host"]).read_text()
     text = f'#line 1 "kernel.cu"\n{host}\n{table}__asm__("{blob}; .text");\n'
     pathlib.Path("launch.cpp").write_text(text)

@@ -1,7 +1,9 @@
 """Runs one candidate on a GPU, or in an interpreter on the CPU, at its parent's word.
 
 Started by path as ``python -I device.py``; standard input and output are pipes to its parent, and are
-moved away before anything else can write to them. A message is an 8-byte length, JSON of that length, and the raw bytes of the arrays that the JSON
+moved away before anything else can write to them.
+
+A message is an 8-byte length, JSON of that length, and the raw bytes of the arrays that the JSON
 declares under ``arrays`` (name, dtype, shape). The parent sends inputs call by call and never an
 expected value; this process returns outputs and times, and judges nothing. One process serves
 warm-up of the libraries, then exactly one candidate.
@@ -356,9 +358,8 @@ class Session:
     def fill(self, tensors, variant):
         """Writes inputs that no call has seen: an entry of the pool, its rows rolled, times a factor."""
         for tensor, source in zip(tensors, self.pools[variant["entry"]], strict=True):
-            if source.dim() > 1:
-                source = self.device.torch.roll(source, variant["roll"], 0)
-            tensor.copy_(source)
+            rolled = self.device.torch.roll(source, variant["roll"], 0) if source.dim() > 1 else source
+            tensor.copy_(rolled)
             if tensor.is_floating_point():
                 tensor.mul_(variant["scale"])
 

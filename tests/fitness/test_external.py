@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 import fitness.tasks
-
 from fitness import Evaluator, Kernel, Status, TargetUnavailable, TaskError
 from fitness.languages import ExternalLanguage
 from fitness.targets import External
@@ -78,5 +77,5 @@ def test_a_command_that_does_not_start_is_a_fault_of_the_machine(evaluator):
 
 
 def test_there_is_no_invented_mtia_seed():
-    with pytest.raises(TaskError, match="task.seeds"):
+    with pytest.raises(TaskError, match=r"task\.seeds"):
         RowSum().seed_kernel("mtia_cpp")
