@@ -89,8 +89,8 @@ KINDS: Mapping[str, Mapping[str, Kind]] = {"cpp": C_LIKE, "cuda": CUDA, "python"
 """By the grammar of a source."""
 
 WEIGHTS: Mapping[str, float] = {
-    **dict.fromkeys(STATEMENTS, 0.5),
-    **dict.fromkeys(("operand", "constant", "operator"), 0.5),
+    **dict.fromkeys(STATEMENTS, 0.3),
+    **dict.fromkeys(("operand", "constant", "operator"), 0.3),
     "pragma": 1.0,
     "simd": 3.0,
     "restrict": 1.0,
@@ -109,7 +109,7 @@ WEIGHTS: Mapping[str, float] = {
     "reciprocal": 2.0,
     "single_precision": 2.0,
     "variable_type": 1.0,
-    "guard_to_bounds": 2.0,
+    "guard_to_bounds": 3.0,
     "search": 2.0,
     "launch_bounds": 1.5,
     "block_size": 4.0,
