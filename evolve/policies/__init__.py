@@ -4,7 +4,7 @@ Without a population: `RandomSampling`, `SequentialConditioned`. One line: `OneP
 `Greedy`, `UCT`. Populations: `MuPlusLambda`, `MuCommaLambda`, `SteadyState`, `NSGA2`,
 `WeightedParents`, `ClusterSoftmax`. Archives: `MapElites` with `Curiosity` or `Uniform` and the
 descriptors `MemoryLevel`, `ParallelLevel`, `AlgorithmLevel`, `Metric`. Around others: `Islands`,
-`Phases`. Of tunables: `Surrogate`. Choice of operators: `Weights`, or the bandits `UCB1`, `ThompsonSampling` and
+`Phases`, `Tuned`. Of tunables: `Surrogate`. Choice of operators: `Weights`, or the bandits `UCB1`, `ThompsonSampling` and
 `AdaptivePursuit`. Selections beside DEAP's: `select_certified`, `select_by_rank`, `select_by_beta`.
 """
 
@@ -23,6 +23,7 @@ from .shinka import WeightedParents
 from .steady_state import OnePlusOne, SteadyState
 from .surrogate import Surrogate
 from .tree import UCT
+from .tuned import Tuned
 
 __all__ = [
     "RandomSampling",
@@ -46,6 +47,7 @@ __all__ = [
     "Metric",
     "Islands",
     "Phases",
+    "Tuned",
     "Weights",
     "UCB1",
     "ThompsonSampling",

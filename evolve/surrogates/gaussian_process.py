@@ -105,12 +105,15 @@ class GaussianProcess:
         mean: FloatArray = self._mean + cross @ self._weights
         return mean
 
-    def shortlist(self, levels: IntArray, count: int) -> tuple[IntArray, FloatArray, FloatArray]:
+    def shortlist(
+        self, levels: IntArray, count: int, penalties: FloatArray | float = 0.0
+    ) -> tuple[IntArray, FloatArray, FloatArray]:
         """The most promising rows for a minimisation: four fifths by their mean, the rest by how little is known.
 
         Args:
             levels: ``(num_rows, num_parameters)``.
             count: About how many are wanted.
+            penalties: Are added to the means for the choice, ``(num_rows,)``.
 
         Returns:
             Indices of rows, ascending, and mean and standard deviation there.
@@ -120,7 +123,7 @@ class GaussianProcess:
         kept = np.arange(len(levels))
         if len(levels) > count:
             near = cross.max(axis=1)
-            by_mean = np.argpartition(mean, 4 * count // 5)[: 4 * count // 5]
+            by_mean = np.argpartition(mean + penalties, 4 * count // 5)[: 4 * count // 5]
             by_distance = np.argpartition(near, count // 5)[: count // 5]
             kept = np.unique(np.concatenate([by_mean, by_distance]))
         return kept, mean[kept], self._deviation(cross[kept], prior_variance[kept])

@@ -169,13 +169,13 @@ class SurrogateSearch:
             self._next_fit = len(self._place) * self.refit_growth
         targets = _standardised(values[valid])
         self._model.fit(*self._with_pending(levels[valid], targets), iterations=iterations)
-        kept, mean, deviation = self._model.shortlist(rows, _SHORTLIST)
-        rows = rows[kept]
-        worth = _log_expected_improvement(mean, deviation, float(targets.min()))
+        log_likely = np.zeros(len(rows))
         if not valid.all():
             self._feasibility.fit(levels, valid.astype(np.float64), iterations=iterations)
-            likely = self._feasibility.predict_mean(rows)
-            worth += np.log(np.clip(likely, _LEAST_FEASIBILITY, 1.0))
+            log_likely = np.log(np.clip(self._feasibility.predict_mean(rows), _LEAST_FEASIBILITY, 1.0))
+        kept, mean, deviation = self._model.shortlist(rows, _SHORTLIST, -log_likely)
+        rows = rows[kept]
+        worth = _log_expected_improvement(mean, deviation, float(targets.min())) + log_likely[kept]
         chosen: Levels = rows[np.argmax(worth)]
         return chosen
 

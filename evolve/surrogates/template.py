@@ -43,17 +43,7 @@ class DeclaredTunables:
     def __init__(self, kernel: Kernel, task: Task | None = None) -> None:
         self._kernel = kernel
         self._tunables = Tunables.read(kernel.source)
-        choices = self._tunables.choices
-        if math.prod(map(len, choices.values())) < 2:
-            raise TunableError("the kernel declares no tunables, or leaves no choice among their values")
-        if isinstance(task, Restricted) and choices == task.parameters:
-            self.space = TuningSpace(choices, levels=task.levels)
-            return
-        allows = self._tunables.allows if self._tunables.constraints else None
-        try:
-            self.space = TuningSpace(choices, is_valid=allows)
-        except ValueError as error:
-            raise TunableError(f"the constraints of the kernel's tunables allow no setting ({error})") from error
+        self.space = _space(self._tunables, task)
 
     def read(self, kernel: Kernel) -> Configuration | None:
         """Returns the values of a kernel's tunables if all else is as in this one, and the values are allowed."""
@@ -70,6 +60,18 @@ class DeclaredTunables:
         """Returns this kernel with other values."""
         setting = dict(zip(self.space.names, configuration, strict=True))
         return Kernel(self._tunables.with_values(setting), self._kernel.language, self._kernel.entry_point)
+
+
+def _space(tunables: Tunables, task: Task | None) -> TuningSpace:
+    choices = tunables.choices
+    if math.prod(map(len, choices.values())) < 2:
+        raise TunableError("the kernel declares no tunables, or leaves no choice among their values")
+    if isinstance(task, Restricted) and choices == task.parameters:
+        return TuningSpace(choices, levels=task.levels)
+    try:
+        return TuningSpace(choices, is_valid=tunables.allows if tunables.constraints else None)
+    except ValueError as error:
+        raise TunableError(f"the constraints of the kernel's tunables allow no setting ({error})") from error
 
 
 def declared(kernel: Kernel, task: Task | None) -> Template:

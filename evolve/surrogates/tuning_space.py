@@ -168,7 +168,8 @@ class TuningSpace:
             return np.array(rows, dtype=np.int64)
         if math.prod(self.num_levels.tolist()) > _ENUMERABLE:
             return None
-        every = np.indices(self.num_levels).reshape(len(self.names), -1).T.astype(np.int64)
+        sizes = tuple(self.num_levels.tolist())
+        every: Levels = np.indices(sizes, dtype=np.int64).reshape(len(sizes), -1).T
         if self._is_valid is None:
             return every
         listed: Levels = every[np.array([self._judge(row) for row in every], dtype=bool)]

@@ -17,6 +17,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Self
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -113,9 +114,10 @@ def _arguments(argv: Sequence[str]) -> argparse.Namespace:
 def _epilog() -> str:
     ours = "\n".join(f"  {name:<20} {setup.about}" for name, setup in POLICIES.items())
     return (
-        f"policies:\n{ours}\n\nfraction is optimum / best time found (0 if nothing valid was found), area its mean over "
-        "evaluations\n1 … budget, score the mean of Willemsen's score (1 is the optimum, 0 random search). In brackets:\n"
-        "95 % bootstrap intervals of the mean over files.\n\nexample:\n"
+        f"policies:\n{ours}\n\n"
+        "fraction is optimum / best time found (0 if nothing valid was found), area its mean over\n"
+        "evaluations 1 … budget, score the mean of Willemsen's score (1 is the optimum, 0 random search).\n"
+        "In brackets: 95 % bootstrap intervals of the mean over files.\n\nexample:\n"
         "  python -m experiments.benchmarks.spaces gemm.json.gz --policies surrogate,random_sampling --repeats 10"
     )
 
@@ -223,7 +225,7 @@ class _Told:
         self._began = self._said = time.monotonic()
         self._task = self._bar.add_task("", total=total) if self._bar is not None else None
 
-    def __enter__(self) -> _Told:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exc: object) -> None:
