@@ -11,7 +11,7 @@ from concurrent.futures import Future
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from hydra.errors import InstantiationException
 from hydra.utils import instantiate
@@ -50,6 +50,9 @@ UNRECORDED = (
 
 MODEL_OPERATORS = "llm_"
 """How the names of operators begin that ask a model."""
+
+
+Made = TypeVar("Made")
 
 
 @dataclass(frozen=True)
@@ -163,7 +166,7 @@ def make(config: DictConfig, path: str) -> Any:
     return _named(path, lambda: instantiate(node, _convert_="all"))
 
 
-def _named(path: str, build: Callable[[], Any]) -> Any:
+def _named(path: str, build: Callable[[], Made]) -> Made:
     """Builds something; what its constructor finds wrong becomes a line that begins with the path.
 
     Raises:

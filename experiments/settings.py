@@ -61,7 +61,8 @@ class Bound:
             return self.optional
         if isinstance(value, bool) or not isinstance(value, SCALARS[self.kind][0]):
             return False
-        return bool(value > self.least or (value == self.least and not self.open_below))
+        number = float(value)
+        return number > self.least or (number == self.least and not self.open_below)
 
 
 TOP: Mapping[str, Bound] = {
