@@ -56,9 +56,16 @@ class Flight:
         return len(self._slots)
 
     def add(self, slot: Slot) -> None:
-        """Takes in a slot that was planned; it is started when someone waits for it or for one before it."""
+        """Takes in a slot that was planned.
+
+        With threads it is started at once, so that the model is busy; without, when someone waits for it
+        or for one before it.
+        """
         self._slots.append(slot)
-        self._unstarted.append(slot)
+        if self._threads is None:
+            self._unstarted.append(slot)
+        else:
+            self._threads.start(lambda: self._propose_and_tell(slot))
 
     def land(self) -> Slot:
         """Waits until the oldest slot can be committed, and takes it.
@@ -76,7 +83,9 @@ class Flight:
                 break
             if self._unstarted:
                 # One at a time: where evaluations run at once, a slot is committed before the next is started.
-                self._start(self._unstarted.popleft())
+                slot = self._unstarted.popleft()
+                self._propose(slot)
+                self._submit(slot)
             else:
                 self._take(self._events.get())
         error = head.error or (head.evaluation.exception() if head.evaluation is not None else None)
@@ -94,13 +103,6 @@ class Flight:
         """Drops what has not begun, and waits for nothing."""
         if self._threads is not None:
             self._threads.close(wait=False)
-
-    def _start(self, slot: Slot) -> None:
-        if self._threads is None:
-            self._propose(slot)
-            self._submit(slot)
-        else:
-            self._threads.start(lambda: self._propose_and_tell(slot))
 
     def _propose(self, slot: Slot) -> None:
         """Lets the operator work. Whatever it raises is raised again when the slot's turn comes."""
