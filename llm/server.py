@@ -96,6 +96,7 @@ class VLLMServer:
         self._directory = Path()
         self._tell: Callable[[str], None] = _LOG.info
         self._lock = threading.Lock()
+        self._closing = threading.Event()
         self._port = 0
         self._process: subprocess.Popen[bytes] | None = None
         self._client: ServerClient | None = None
@@ -146,7 +147,8 @@ class VLLMServer:
         return self._client.running_requests() if self._client is not None else None
 
     def close(self) -> None:
-        """Ends the server and everything that it started; returns when nothing of it is left."""
+        """Ends the server and everything that it started, also while it starts; returns when nothing of it is left."""
+        self._closing.set()
         with self._lock:
             if self._client is not None:
                 self._client.close()
@@ -204,6 +206,9 @@ class VLLMServer:
         assert self._process is not None
         while not _healthy(port):
             now_s = time.monotonic()
+            if self._closing.is_set():
+                self._take_down()
+                raise ServerStartError(f"the start of {self._name} was stopped", self.tail())
             if self._process.poll() is not None:
                 message = self._ended()
                 self._take_down()
@@ -216,7 +221,7 @@ class VLLMServer:
             if now_s - told_s >= 5:
                 told_s = now_s
                 self._tell(f"waiting for {self._name}: {now_s - start_s:.0f} s; {_last_line(self.tail())}")
-            time.sleep(0.2)
+            self._closing.wait(0.2)
         self._tell(f"{self._name} is up after {time.monotonic() - start_s:.0f} s")
 
     def _take_down(self) -> None:

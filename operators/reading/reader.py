@@ -20,6 +20,9 @@ Mode = Literal["full", "diff"]
 
 _HEADER = re.compile(r"^#include <[^>\n]+>", re.MULTILINE)
 
+LONGEST_ANSWER = 1_000_000
+"""Characters of an answer, thoughts included."""
+
 LONGEST_SOURCE = 100_000
 """Characters of a kernel; the longest published ones have a tenth."""
 
@@ -36,6 +39,8 @@ def read_answer(
         mode: Which form was asked for. The other one is read too, and the note says so.
         finish_reason: ``"length"`` when the model was cut off.
     """
+    if len(text) > LONGEST_ANSWER:
+        return Reading(Outcome.TOO_LONG, reason=f"{len(text)} characters, at most {LONGEST_ANSWER} are read")
     cut_off = finish_reason == "length"
     rest, unclosed = without_thinking(text.replace("\r\n", "\n").replace("\r", "\n"))
     if not rest.strip():

@@ -180,3 +180,26 @@ def test_closing_from_another_thread_is_safe(tmp_path: Path) -> None:
     for thread in threads:
         thread.join()
     assert [] == alive(pids(tmp_path))
+
+
+def test_closing_stops_a_start_that_is_under_way(tmp_path: Path) -> None:
+    made = VLLMServer("tiny", command=[sys.executable, "-c", "import time; time.sleep(600)"])
+    made.place(tmp_path, lambda line: None)
+    failures: list[ServerStartError] = []
+
+    def ask() -> None:
+        try:
+            made.complete(ASK)
+        except ServerStartError as error:
+            failures.append(error)
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    limit = time.monotonic() + 10
+    while made.pid is None and time.monotonic() < limit:
+        time.sleep(0.01)
+    leash = made.pid
+    made.close()
+    thread.join(timeout=10)
+    assert leash is not None
+    assert (["the start of tiny was stopped"], []) == ([str(error) for error in failures], alive([leash]))
