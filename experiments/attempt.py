@@ -21,6 +21,7 @@ from .progress import Progress
 from .records import write_whole
 from .report import write_report
 from .runs import subject
+from .tracking import Tracker, begun
 from .wording import duration_text, speedup_text, time_text
 
 RESULT_SCHEMA = "kernelwright.result/1"
@@ -52,7 +53,10 @@ def attempt(config: DictConfig, choices: Mapping[str, str], run_dir: Path, conso
             engine = build_engine(config, problem, stack, run_dir, watch=progress.watch)
             _keep_configuration(config, run_dir)
             keep_environment(problem_facts(problem), choices, run_dir)
-            latest = _search(engine, config.generations, progress)
+            tracker = begun(config, run_dir)
+            latest = _search(engine, config.generations, progress, tracker)
+            if tracker is not None:
+                tracker.end(engine.stop_reason, engine.verification)
     except LLMError:
         if (run_dir / "generations.jsonl").exists():
             write_report(run_dir)
@@ -64,12 +68,14 @@ def attempt(config: DictConfig, choices: Mapping[str, str], run_dir: Path, conso
     return engine.verification.speedup if engine.verification is not None else None
 
 
-def _search(engine: Engine, generations: int | None, progress: Progress) -> Generation:
-    """Shows every generation of a search; returns the last one."""
+def _search(engine: Engine, generations: int | None, progress: Progress, tracker: Tracker | None) -> Generation:
+    """Shows every generation of a search to person and tracker; returns the last one."""
     latest = None
     with progress:
         for latest in engine.run(generations=generations):
             progress.show(latest)
+            if tracker is not None:
+                tracker.generation(latest)
     assert latest is not None, "an engine yields the seeds or raises"
     return latest
 

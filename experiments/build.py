@@ -27,6 +27,7 @@ from .model import Silent, TimedInTurns, enter_client, hardware, timing_gpus
 
 UNRECORDED = (
     "executor",
+    "tracking",
     *(
         f"llm.{key}"
         for key in (

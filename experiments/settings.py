@@ -59,10 +59,13 @@ class Bound:
         """Returns whether ``value`` obeys the rule."""
         if value is None:
             return self.optional
-        if isinstance(value, bool) or not isinstance(value, SCALARS[self.kind][0]):
+        if (
+            isinstance(value, bool)
+            or not isinstance(value, int | float)
+            or not isinstance(value, SCALARS[self.kind][0])
+        ):
             return False
-        number = float(value)
-        return number > self.least or (number == self.least and not self.open_below)
+        return value > self.least or (value == self.least and not self.open_below)
 
 
 TOP: Mapping[str, Bound] = {

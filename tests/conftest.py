@@ -20,6 +20,7 @@ def _nvidia() -> bool:
 
 
 PROBES = {
+    "browser": (lambda: shutil.which("chromium") is not None, "chromium is not installed"),
     "gpu": (_nvidia, "no NVIDIA GPU"),
     "ray": (lambda: importlib.util.find_spec("ray") is not None, "ray is not installed"),
 }

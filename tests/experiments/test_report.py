@@ -1,6 +1,7 @@
 """The report says what happened, shows hostile text as text, and works for runs that came to nothing."""
 
 import re
+import subprocess
 from html.parser import HTMLParser
 
 import pytest
@@ -151,3 +152,21 @@ def test_several_runs_are_reported_although_one_is_broken(tmp_path, capsys):
     told = capsys.readouterr()
     assert f"{tmp_path / 'good' / 'report.html'}\n" == told.out
     assert 1 == len(told.err.splitlines())
+
+
+@pytest.mark.browser
+def test_a_real_browser_draws_it_and_runs_nothing(finished, tmp_path):
+    page = write_report(finished)
+    flags = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}"]
+    done = subprocess.run(
+        ["chromium", *flags, "--virtual-time-budget=2000", "--dump-dom", page.as_uri()],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    drawn = Page(done.stdout)
+
+    assert [] == [tag for tag in drawn.tags if tag == "script"]
+    assert HOSTILE in "".join(drawn.text)
+    assert 2 == sum(value.startswith("data:image/svg+xml") for name, value in drawn.attributes if name == "src")
