@@ -197,17 +197,7 @@ def run_batches(
     running: list[Running] = []
     try:
         while waiting or running:
-            for _ in range(len(waiting)):
-                if not free:
-                    break
-                batch = waiting.popleft()
-                if all(job.state == "finished" for job in batch.jobs):
-                    continue
-                # What a killed sweep left running is waited for: it will finish its job.
-                if any(job.is_taken() for job in batch.jobs):
-                    waiting.append(batch)
-                else:
-                    running.append(_start(batch, free.pop(), command))
+            _start_some(waiting, free, running, command)
             watch([each.batch for each in running])
             time.sleep(POLL_S)
             for each in [each for each in running if each.process.poll() is not None]:
@@ -218,6 +208,23 @@ def run_batches(
         watch([])
     finally:
         _stop(running)
+
+
+def _start_some(
+    waiting: deque[Batch], free: list[Mapping[str, str]], running: list[Running], command: Sequence[str]
+) -> None:
+    """Starts what can be started now, in order."""
+    for _ in range(len(waiting)):
+        if not free:
+            break
+        batch = waiting.popleft()
+        if all(job.state == "finished" for job in batch.jobs):
+            continue
+        # What a killed sweep left running is waited for: it will finish its job.
+        if any(job.is_taken() for job in batch.jobs):
+            waiting.append(batch)
+        else:
+            running.append(_start(batch, free.pop(), command))
 
 
 def _start(batch: Batch, place: Mapping[str, str], command: Sequence[str]) -> Running:

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..experiment import Experiment
 from ..statistics import (
+    Resamples,
     friedman,
     holm,
     improvement_interval,
@@ -209,12 +210,7 @@ def _comparison(
     # A single run shows no spread: an interval from it would be a lie.
     drawn = resamples(xs, ys, rng, paired=rules.paired) if min(min(size) for size in sizes) > 1 else None
     improvement = probability_of_improvement(xs, ys)
-    ratio = ratio_interval = None
-    if rules.is_log:
-        ratio = float(np.exp(np.mean([x.mean() - y.mean() for x, y in zip(xs, ys, strict=True)])))
-        if drawn is not None:
-            low, high = mean_difference_interval(xs, ys, drawn)
-            ratio_interval = (float(np.exp(low)), float(np.exp(high)))
+    ratio, ratio_interval = _ratio(xs, ys, drawn) if rules.is_log else (None, None)
     least = smallest_p(sizes, paired=rules.paired)
     return Comparison(
         *pair,
@@ -231,6 +227,15 @@ def _comparison(
         seeds_needed=seeds_needed(improvement, num_tasks=len(xs)) if improvement != 0.5 else None,
         verdict=_verdict(p_corrected, improvement, ratio, rules, impossible=least * count >= rules.alpha),
     )
+
+
+def _ratio(xs: Strata, ys: Strata, drawn: Resamples | None) -> tuple[float, tuple[float, float] | None]:
+    """Returns the ratio of geometric means, tasks weighted equally, and its interval."""
+    ratio = float(np.exp(np.mean([x.mean() - y.mean() for x, y in zip(xs, ys, strict=True)])))
+    if drawn is None:
+        return ratio, None
+    low, high = mean_difference_interval(xs, ys, drawn)
+    return ratio, (float(np.exp(low)), float(np.exp(high)))
 
 
 def _verdict(p_corrected: float, improvement: float, ratio: float | None, rules: Rules, *, impossible: bool) -> Verdict:

@@ -80,10 +80,15 @@ def write_run(run_dir: Path, search: Invented, seed: int, choices: Mapping[str, 
         verified = best["speedup"] * float(np.exp(rng.normal(-0.01, 0.01)))
         lines.append(_answer("verification", f"{best['kernel']}/e", at_s, _evaluation("ok", verified, 1.0)))
         (run_dir / "result.json").write_text(json.dumps({"ended": "evaluations", "elapsed_s": at_s}), "utf-8")
+    (run_dir / "environment.json").write_text(json.dumps({"choices": dict(choices)}), "utf-8")
     (run_dir / "journal.jsonl").write_text("\n".join(lines) + "\n", "utf-8")
+    _write_generations(run_dir, generations)
+
+
+def _write_generations(run_dir: Path, generations: list[dict[str, Any]]) -> None:
+    """Writes ``generations.jsonl``."""
     text = "".join(json.dumps(each, separators=(",", ":")) + "\n" for each in generations)
     (run_dir / "generations.jsonl").write_text(text, "utf-8")
-    (run_dir / "environment.json").write_text(json.dumps({"choices": dict(choices)}), "utf-8")
 
 
 def _outcome(search: Invented, best: float, rng: np.random.Generator) -> tuple[str, float | None]:

@@ -14,6 +14,7 @@ Whatever is random takes a generator. A failure is NaN, never a number that stan
 """
 
 from .bootstrap import (
+    Resamples,
     improvement_interval,
     interval,
     mean_difference_interval,
@@ -58,6 +59,7 @@ __all__ = [
     "stratified_bootstrap",
     "mean_difference_interval",
     "improvement_interval",
+    "Resamples",
     "resamples",
     "resample_counts",
     "interval",
