@@ -98,13 +98,16 @@ def _make_case(task: Task, workload: Workload, rng: np.random.Generator) -> Case
 
 def _nearly(array: NDArray[Any], other: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
     """Returns ``array`` with a few elements of ``other``; what is sorted may have to be, and is left as it is."""
-    flat, changed = array.reshape(-1), array.copy()
-    if flat.size > 2 and bool(np.all(flat[:-1] <= flat[1:])):
-        return changed
-    if flat.size:
-        chosen = rng.integers(0, flat.size, 3)
+    changed = array.copy()
+    if array.size and not is_sorted(array):
+        chosen = rng.integers(0, array.size, 3)
         changed.reshape(-1)[chosen] = other.reshape(-1)[chosen]
     return changed
+
+
+def is_sorted(array: NDArray[Any]) -> bool:
+    """Whether every row (along the last axis) has several elements and ascends, as the borders of buckets must."""
+    return array.ndim > 0 and array.shape[-1] > 1 and bool((array[..., :-1] <= array[..., 1:]).all())
 
 
 _Call = tuple[int, int, int]

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .arena import plan_of, sources_of
-from .check import Instance, draw_inputs, make_instance
+from .check import Instance, draw_inputs, is_sorted, make_instance
 from .native import MEAN, PICKED, WHOLE, Draw, Plan
 from .task import Task, Workload
 
@@ -55,5 +55,4 @@ def _blend_of(arrays: Sequence[NDArray[Any]]) -> int:
     """How an input is made of two draws: floats are mixed, what is sorted stays so, the rest is left whole."""
     if arrays[0].dtype.name not in ("float32", "float64"):
         return WHOLE
-    is_sorted = all(array.size > 2 and bool((array[..., :-1] <= array[..., 1:]).all()) for array in arrays)
-    return MEAN if is_sorted else PICKED
+    return MEAN if all(map(is_sorted, arrays)) else PICKED

@@ -12,8 +12,10 @@ import pytest
 import yaml
 
 from conformance_tasks import TaskSuite, stream
-from fitness import Kernel, TaskError, tasks
+from fitness import Evaluator, Kernel, TaskError, tasks
+from fitness.languages import Cpp
 from fitness.shirkers import Sample
+from fitness.targets import Cpu
 
 SHIPPED = [getattr(tasks, name) for name in tasks.__all__ if name != "TensorTask"]
 ROOT = Path(__file__).parents[2]
@@ -89,6 +91,15 @@ def test_the_honest_kernels_of_the_adversarial_suite_are_correct(path, build):
     source = path.read_text()
     name = source.split("task=")[1].split()[0]
     assert [] == refused({each.name: each for each in SHIPPED}[name](), build(source))
+
+
+@needs_compiler
+@pytest.mark.parametrize("task", SHIPPED, ids=lambda each: each.name)
+def test_the_evaluator_accepts_every_seed_kernel(task):
+    """Its changed elements and mixed draws must keep what a task demands of its inputs, such as ascending borders."""
+    settings = {"min_pairs": 4, "max_pairs": 4, "time_limit_s": 0.02}
+    calibration = Evaluator(task(), Cpu(), Cpp(), **settings).calibrate()
+    assert {workload.name for workload in task().time_workloads} == set(calibration.reference_latency_us)
 
 
 LOW_PRECISION = r"""
