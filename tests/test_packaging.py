@@ -16,7 +16,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("conf", "evolve", "experiments", "fitness", "llm", "operators")
-PEERS: set[str] = set()
+PEERS = {"kernel-tuner"}
 """Other tools, which only benchmarks import, to stand beside them; they are no dependencies."""
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
@@ -156,7 +156,13 @@ def test_no_dependency_is_imported_without_being_declared():
     project = PROJECT["project"]
     groups = [project["dependencies"], *project["optional-dependencies"].values()]
     declared = {re.split(r"[^\w-]", each)[0].lower() for group in groups for each in group}
-    distributions = {"hydra": "hydra-core", "yaml": "pyyaml", "elftools": "pyelftools"}
+    distributions = {
+        "hydra": "hydra-core",
+        "yaml": "pyyaml",
+        "elftools": "pyelftools",
+        "mlflow": "mlflow-skinny",
+        "tensorboardX": "tensorboardx",
+    }
     apart = [ROOT / "fitness" / "workers", ROOT / "fitness" / "tasks" / "seeds"]
     files = [path for package in PACKAGES for path in (ROOT / package).rglob("*.py") if path.parent not in apart]
     found = {name for path in files for name in imports(path)} - set(sys.stdlib_module_names) - set(PACKAGES)
