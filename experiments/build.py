@@ -24,6 +24,7 @@ from operators import Brief, Operator
 
 from .faults import ConfigError, one_line
 from .model import Silent, TimedInTurns, enter_client, hardware, timing_gpus
+from .start import founders
 
 UNRECORDED = (
     "executor",
@@ -134,10 +135,11 @@ def build_engine(
     facts = hardware(problem.target, journal) if client is not None else {}
     operators = _operators(config, client)
     policy = make(config, "search")
+    seeds = founders(config, problem, journal)
     return _named(
         "run",
         lambda: Engine(
-            seed_kernels=[problem.task.seed_kernel(problem.language.name)],
+            seed_kernels=seeds,
             operators=operators,
             policy=policy,
             brief=Brief(problem.task, problem.target, problem.language, client, hardware=facts),

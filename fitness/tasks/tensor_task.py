@@ -137,7 +137,18 @@ class TensorTask:
         Raises:
             TaskError: There is none in this language.
         """
-        suffix = _SUFFIXES.get(language, f"_{language}.txt")
+        return self._read(language, "")
+
+    def variant_kernel(self, language: str, variant: str) -> Kernel:
+        """Reads another correct kernel of a language, e.g. the ``"tunable"`` one that declares tunables.
+
+        Raises:
+            TaskError: There is none in this language.
+        """
+        return self._read(language, f"_{variant}")
+
+    def _read(self, language: str, variant: str) -> Kernel:
+        suffix = f"{variant}{_SUFFIXES.get(language, f'_{language}.txt')}"
         for folder in (Path(self.seeds), _SEEDS) if self.seeds else (_SEEDS,):
             path = folder / f"{self.name}{suffix}"
             if path.is_file():

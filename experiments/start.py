@@ -1,0 +1,79 @@
+"""What a run starts from: the task's own kernel, and whatever ``start`` names beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from omegaconf import DictConfig, OmegaConf
+
+from evolve import EvolveError, Journal, Seed, from_folder, from_run
+from fitness import Kernel, TaskError
+
+from .faults import ConfigError
+
+if TYPE_CHECKING:
+    from .build import Problem
+
+TUNABLE = "tunable"
+"""Names the kernel with declared tunables that a task ships."""
+
+
+def founders(config: DictConfig, problem: Problem, journal: Journal) -> list[Seed]:
+    """Returns generation 0, the task's own kernel first.
+
+    What ``start`` names is kept in the journal, so that a resumed or replayed run does not depend on files elsewhere.
+
+    Raises:
+        ConfigError: ``start`` names something that is not there.
+    """
+    own = problem.task.seed_kernel(problem.language.name)
+    found = [Seed(own)]
+    for name in _names(config):
+        kept = journal.once("start", name, lambda name=name: {"kernels": list(_kept(name, problem))})  # type: ignore[misc]
+        for each in kept["kernels"]:
+            found.append(Seed(Kernel(each["source"], each["language"], each["entry_point"]), each["origin"]))
+    return found
+
+
+def _names(config: DictConfig) -> list[str]:
+    given = OmegaConf.select(config, "start")
+    names = OmegaConf.to_container(given) if OmegaConf.is_list(given) else [] if given is None else [given]
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise ConfigError(f"start: must be a list of files, folders, run directories or {TUNABLE!r}, is {names!r}")
+    return [str(name) for name in names]
+
+
+def _kept(name: str, problem: Problem) -> Iterator[dict[str, Any]]:
+    for seed in _seeds(name, problem):
+        kernel = seed.kernel
+        yield {
+            "source": kernel.source,
+            "language": kernel.language,
+            "entry_point": kernel.entry_point,
+            "origin": seed.origin,
+        }
+
+
+def _seeds(name: str, problem: Problem) -> list[Seed]:
+    """Reads what one name stands for.
+
+    Raises:
+        ConfigError: It is not there.
+    """
+    language, path = problem.language, Path(name)
+    entry_point = problem.task.seed_kernel(language.name).entry_point
+    if name == TUNABLE:
+        try:
+            return [Seed(problem.task.variant_kernel(language.name, TUNABLE), TUNABLE)]  # type: ignore[attr-defined]
+        except (AttributeError, TaskError) as fault:
+            raise ConfigError(f"start: task {problem.task.name} ships no tunable kernel in {language.name}") from fault
+    try:
+        if (path / "generations.jsonl").is_file():
+            return from_run(path)
+        if path.is_dir():
+            return from_folder(path, language.name, language.suffix, entry_point)
+        return [Seed(Kernel(path.read_text("utf-8"), language.name, entry_point), path.name)]
+    except (OSError, UnicodeDecodeError, EvolveError) as fault:
+        raise ConfigError(f"start: {name}: no kernel, folder of kernels or run can be read there ({fault})") from fault
