@@ -84,7 +84,7 @@ class Builder:
                 if where is not None:
                     reads.append(where)
                     argv[1:1] = [each.format(folder=where) for each in need.use]
-            cell = Cell(tuple(reads), workdir, build.environment)
+            cell = Cell(tuple(reads), workdir, build.environment, build.writes, has_proc=build.has_proc)
             done = self._run(argv, cell) if argv else Completed(0, "", 0.0)  # nothing to build before the run
             log = scrub(done.log)
             if done.status is None:
@@ -133,7 +133,7 @@ class Builder:
         with scratch() as workdir:
             for name, text in need.files.items():
                 (workdir / name).write_text(text, encoding="utf-8")
-            done = self._run(list(need.argv), Cell(build.reads, workdir, build.environment))
+            done = self._run(list(need.argv), Cell(build.reads, workdir, build.environment, build.writes))
             if not done.ok:
                 raise Failed(Status.BUILD_FAILED, scrub(done.log))
             for path in workdir.iterdir():

@@ -43,7 +43,9 @@ class Build:
             ``"source"`` that only the target's own toolchain can read.
         needs: What may be made beforehand, to be faster.
         reads: Folders that the command must read beside the system's.
+        writes: Folders of the compiler's own that it may write beside ``workdir``; they must exist.
         environment: All variables of the command.
+        has_proc: Whether the command needs ``/proc``.
     """
 
     argv: tuple[str, ...]
@@ -51,7 +53,9 @@ class Build:
     kind: Kind
     needs: tuple[Need, ...] = ()
     reads: tuple[Path, ...] = ()
+    writes: tuple[Path, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
+    has_proc: bool = False
 
 
 class Language(Protocol):

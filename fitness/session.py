@@ -182,7 +182,7 @@ class Session:
         if status is None or os.WIFEXITED(status):
             return Failed(Status.NO_RESULT, _join("it ended without delivering outputs", log))
         number = os.WTERMSIG(status)
-        if number in (signal.SIGXCPU, signal.SIGKILL) and self.cpu_s_used() >= self._limits.cpu_s - 0.1:
+        if number in (signal.SIGXCPU, signal.SIGKILL) and self.cpu_s_used() >= 0.5 * self._limits.cpu_s:
             return Failed(Status.RUN_TIMEOUT, _join(f"stopped after {self._limits.cpu_s} s of CPU time", log))
         if self.arena.was_refused_memory:
             return Failed(Status.OUT_OF_MEMORY, _join("an allocation was refused, then it crashed", log))

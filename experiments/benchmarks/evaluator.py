@@ -243,7 +243,7 @@ def _possessions() -> dict[str, int]:
         "descriptors": len(os.listdir("/proc/self/fd")),
         "memory_kib": resident // 1024,
         "scratch_folders": len(list((cache_folder() / "scratch").glob(f"{os.getpid()}-*"))),
-        "temporary_files": len(os.listdir(tempfile.gettempdir())),
+        "temporary_files": sum(name.startswith("kernelwright") for name in os.listdir(tempfile.gettempdir())),
     }
 
 

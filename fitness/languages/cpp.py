@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..cache import cache_folder
 from ..compiler import Compiler, find_compiler, processor
 from ..kernel import Kernel
 from ..language import Build, Need
@@ -50,7 +51,13 @@ class Cpp:
         headers = leading_headers(kernel.source) if self.precompile and compiler.family != "zig" else ()
         needs = (self._precompiled(compiler, target, headers),) if headers else ()
         environment = {"LC_ALL": "C", "PATH": "/usr/bin:/bin", "TMPDIR": ".", "HOME": "."}
-        return Build(argv, Path("kernel.so"), "shared_object", needs, compiler.reads, environment)
+        writes: tuple[Path, ...] = ()
+        if compiler.family == "zig":  # it builds its own C++ library at the first use, and keeps it
+            kept = cache_folder() / "zig"
+            kept.mkdir(exist_ok=True)
+            environment |= {"ZIG_GLOBAL_CACHE_DIR": str(kept), "ZIG_LOCAL_CACHE_DIR": str(kept)}
+            writes = (kept,)
+        return Build(argv, Path("kernel.so"), "shared_object", needs, compiler.reads, writes, environment, bool(writes))
 
     def fingerprint(self, target: Target) -> str:
         """Returns compiler version, flags and, for ``-march=native``, the processor.

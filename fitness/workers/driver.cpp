@@ -258,15 +258,15 @@ Outcome exchange(const Own& own, Side& side, uint32_t kind, uint64_t count, uint
     const int64_t start = now_ns();
     if (send(side.work, &order, sizeof order, MSG_NOSIGNAL) < 0) return GONE;
     ssize_t length;
-    for (;;) {
-        wait_at_most(side.work, side.limit_ns - side.busy_ns);
+    for (int64_t net = 0;;) {
+        wait_at_most(side.work, side.limit_ns - side.busy_ns - net);
         length = recv(side.work, &message, sizeof message, 0);
         sample.wall_ns = now_ns() - start;
         side.cpu_ns = cpu_ns_of(side.process);
         sample.cpu_ns = side.cpu_ns - cpu_before;
         sample.delay_ns = delay_ns_of(side.schedstat) + own.delay_ns() - delay_before;
         if (length >= 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)) break;
-        const int64_t net = std::max(sample.wall_ns - sample.delay_ns, sample.cpu_ns);
+        net = std::max(sample.wall_ns - sample.delay_ns, sample.cpu_ns);
         if (side.busy_ns + net >= side.limit_ns) return TIMED_OUT;
         if (sample.wall_ns > 10 * side.limit_ns) return STARVED;
     }
