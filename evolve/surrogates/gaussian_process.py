@@ -7,7 +7,7 @@ function of its own (main effects, which few observations suffice to learn).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +17,7 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
 _JITTER = 1e-8
+_LEAST_VARIANCE = 1e-10
 _ADDITIVE_LENGTH = 0.5
 """Length scale of the additive part, in units of a parameter's whole range; its levels are few, so it is not fitted."""
 
@@ -40,6 +41,21 @@ class Prior:
     log_noise_std: float = 1.0
     log_additive: float = -1.0
     log_additive_std: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Prospect:
+    """What is known of some rows before their standard deviations are worked out.
+
+    Attributes:
+        mean: ``(num_rows,)``.
+        bound: ``(num_rows,)``, which no standard deviation exceeds.
+        deviation: Standard deviations of the rows with the given indices.
+    """
+
+    mean: FloatArray
+    bound: FloatArray
+    deviation: Callable[[IntArray], FloatArray]
 
 
 class GaussianProcess:
@@ -90,6 +106,7 @@ class GaussianProcess:
         self._scaled = self._coordinates / lengths
         covariance = _matern(_squared_distances(self._scaled, self._scaled))
         covariance += additive * (self._main @ self._main.T)
+        self._largest_variance = float(np.diag(covariance).max()) + noise + _JITTER
         self._factor = _cholesky(covariance, noise)
         self._weights = cho_solve((self._factor, True), self._targets, check_finite=False)
         self._variance = max(float(self._targets @ self._weights) / len(targets), 1e-6)
@@ -105,28 +122,14 @@ class GaussianProcess:
         mean: FloatArray = self._mean + cross @ self._weights
         return mean
 
-    def shortlist(
-        self, levels: IntArray, count: int, penalties: FloatArray | float = 0.0
-    ) -> tuple[IntArray, FloatArray, FloatArray]:
-        """The most promising rows for a minimisation: four fifths by their mean, the rest by how little is known.
-
-        Args:
-            levels: ``(num_rows, num_parameters)``.
-            count: About how many are wanted.
-            penalties: Are added to the means for the choice, ``(num_rows,)``.
-
-        Returns:
-            Indices of rows, ascending, and mean and standard deviation there.
-        """
+    def look(self, levels: IntArray) -> Prospect:
+        """The means, and standard deviations for whom they are asked: these are what costs most."""
         cross, prior_variance = self._cross(levels)
+        # One observation alone explains so much; all together explain no less.
+        explained = np.max(cross, axis=1) ** 2 / self._largest_variance
+        bound = np.sqrt(np.maximum(prior_variance - explained, _LEAST_VARIANCE) * self._variance)
         mean = self._mean + cross @ self._weights
-        kept = np.arange(len(levels))
-        if len(levels) > count:
-            near = cross.max(axis=1)
-            by_mean = np.argpartition(mean + penalties, 4 * count // 5)[: 4 * count // 5]
-            by_distance = np.argpartition(near, count // 5)[: count // 5]
-            kept = np.unique(np.concatenate([by_mean, by_distance]))
-        return kept, mean[kept], self._deviation(cross[kept], prior_variance[kept])
+        return Prospect(mean, bound, lambda rows: self._deviation(cross[rows], prior_variance[rows]))
 
     def _cross(self, levels: IntArray) -> tuple[FloatArray, FloatArray]:
         """Covariance of rows with the observations, and of each row with itself, before the noise."""
@@ -140,7 +143,7 @@ class GaussianProcess:
         from scipy.linalg import solve_triangular
 
         explained = solve_triangular(self._factor, cross.T, lower=True, check_finite=False)
-        left = np.maximum(prior_variance - np.einsum("ij,ij->j", explained, explained), 1e-10)
+        left = np.maximum(prior_variance - np.einsum("ij,ij->j", explained, explained), _LEAST_VARIANCE)
         deviation: FloatArray = np.sqrt(left * self._variance)
         return deviation
 

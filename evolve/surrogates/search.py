@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import SearchError
-from .gaussian_process import GaussianProcess
+from .gaussian_process import GaussianProcess, Prospect
 from .tuning_space import Configuration, Keys, Levels, TuningSpace
 
 FloatArray = npt.NDArray[np.float64]
@@ -29,8 +29,8 @@ _SPREAD_SAMPLE = 600
 """Rows among which the initial design is spread; all of a large space would cost more and gain nothing."""
 
 
-_SHORTLIST = 500
-"""Of the candidates, so many get a standard deviation and an expected improvement: the mean rules out the others."""
+_BATCH = 150
+"""So many standard deviations are worked out at once, the most promising rows first."""
 
 _LEAST_FEASIBILITY = 0.02
 """Floor of the modelled probability that a configuration works: no failure forbids its neighbourhood for good."""
@@ -173,10 +173,7 @@ class SurrogateSearch:
         if not valid.all():
             self._feasibility.fit(levels, valid.astype(np.float64), iterations=iterations)
             log_likely = np.log(np.clip(self._feasibility.predict_mean(rows), _LEAST_FEASIBILITY, 1.0))
-        kept, mean, deviation = self._model.shortlist(rows, _SHORTLIST, -log_likely)
-        rows = rows[kept]
-        worth = _log_expected_improvement(mean, deviation, float(targets.min())) + log_likely[kept]
-        chosen: Levels = rows[np.argmax(worth)]
+        chosen: Levels = rows[_most_worth(self._model.look(rows), float(targets.min()), log_likely)]
         return chosen
 
     def _candidates(self, rng: np.random.Generator) -> Levels:
@@ -257,6 +254,25 @@ def _thin(values: FloatArray, count: int) -> npt.NDArray[np.int64]:
     num_best = count // 2
     others = np.linspace(num_best, len(values) - 1, count - num_best).astype(np.int64)
     return np.sort(np.concatenate([order[:num_best], order[others]]))
+
+
+def _most_worth(prospect: Prospect, best: float, log_likely: FloatArray) -> int:
+    """The row of the greatest expected improvement times probability to work.
+
+    The improvement grows with the standard deviation, so that a bound of one bounds the other: as soon as the best
+    row so far beats the bounds of all that are left, these need not be looked at.
+    """
+    bounds = _log_expected_improvement(prospect.mean, prospect.bound, best) + log_likely
+    order = np.argsort(-bounds, kind="stable")
+    winner, most = int(order[0]), -math.inf
+    for start in range(0, len(order), _BATCH):
+        rows = order[start : start + _BATCH]
+        if bounds[rows[0]] <= most:
+            break
+        worth = _log_expected_improvement(prospect.mean[rows], prospect.deviation(rows), best) + log_likely[rows]
+        if worth.max() > most:
+            winner, most = int(rows[np.argmax(worth)]), float(worth.max())
+    return winner
 
 
 def _log_expected_improvement(mean: FloatArray, deviation: FloatArray, best: float) -> FloatArray:
