@@ -16,6 +16,9 @@ from .run_files import RunFiles
 _IDLE_SLOTS = 2000
 """After so many slots in a row without a kernel that is new, the space counts as exhausted."""
 
+_EMPTY_SLOTS = 200
+"""The same for slots without any kernel: who proposes nothing so often will not begin to."""
+
 
 class Books:
     """Keeps account of a run, one individual at a time, in slot order.
@@ -23,14 +26,15 @@ class Books:
     Args:
         ledger: Is charged.
         champion: Holds the title of best.
+        funnel: How far the proposals of each operator come.
         chronicle: Hall of fame, front and logbook.
         lineage: What operators may remember.
         novelty: None when only exact duplicates count.
         files: None when nothing is written.
 
     Attributes:
-        funnel: How far the proposals of each operator come.
         idle: Individuals in a row that were not evaluated.
+        empty: Individuals in a row without a source.
         improved_at: Evaluations charged when the title last changed hands.
     """
 
@@ -39,6 +43,7 @@ class Books:
         *,
         ledger: Ledger,
         champion: Champion,
+        funnel: Funnel,
         chronicle: Chronicle,
         lineage: Lineage,
         novelty: Novelty | None,
@@ -48,8 +53,8 @@ class Books:
         self.champion = champion
         self.chronicle = chronicle
         self.lineage = lineage
-        self.funnel = Funnel()
-        self.idle = 0
+        self.funnel = funnel
+        self.idle = self.empty = 0
         self.improved_at = 0
         self._novelty = novelty
         self._files = files
@@ -66,6 +71,7 @@ class Books:
         """
         new = self._is_new(individual)
         self.idle = 0 if new else self.idle + 1
+        self.empty = 0 if individual.kernel.source else self.empty + 1
         self.ledger.evaluations += new
         self.ledger.tokens += individual.tokens
         if new:
@@ -81,7 +87,9 @@ class Books:
             return "target"
         if goal.stagnation is not None and self.ledger.evaluations - self.improved_at >= goal.stagnation:
             return "stagnation"
-        return "exhausted" if self.idle >= _IDLE_SLOTS else self.ledger.exhausted()
+        if self.idle >= _IDLE_SLOTS or self.empty >= _EMPTY_SLOTS:
+            return "exhausted"
+        return self.ledger.exhausted()
 
     def _is_new(self, individual: Individual) -> bool:
         """Whether the individual's kernel was evaluated for it, and not before; marks duplicates."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from fitness import Duel, Kernel
+from fitness import Duel, Evaluation, Kernel
 
 from .individual import Individual
 
@@ -61,8 +61,21 @@ class Champion:
             return new.speedup > old.speedup, 0
         if new.speedup <= old.speedup * (1.0 + self._noise_floor):
             return False, 0
-        if new.interval and old.interval and new.interval[0] > old.interval[1]:
+        if is_surely_faster(new, old, self._noise_floor):
             return True, 0
         if not may_duel:
             return False, 0
         return self._arena.duel(challenger.kernel, best.kernel).won, 1
+
+
+def is_surely_faster(new: Evaluation, old: Evaluation, noise_floor: float) -> bool:
+    """Whether one kernel is faster than another by more than noise: beyond the floor, and with intervals apart.
+
+    Args:
+        new: Of the kernel that may be faster.
+        old: Of the other one, in the same run.
+        noise_floor: Smallest difference that the machine can tell, as a fraction.
+    """
+    if new.speedup is None or old.speedup is None or new.interval is None or old.interval is None:
+        return False
+    return new.speedup > old.speedup * (1.0 + noise_floor) and new.interval[0] > old.interval[1]

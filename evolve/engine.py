@@ -12,12 +12,14 @@ from fitness import Evaluation, Kernel, TaskError
 from llm import Rewarded
 from operators import Brief, Operator, Proposal
 
+from .arguments import check_least, check_suited
 from .books import Books
 from .budget import Budget, Goal, Ledger
 from .champion import Champion
 from .chronicle import Chronicle
 from .errors import SearchError
 from .flight import Flight
+from .funnel import Funnel
 from .individual import Generation, Individual, check_objectives, fitness_of
 from .journal import Journal
 from .leftovers import Leftovers
@@ -89,8 +91,9 @@ class Engine:
         proposers: int = 8,
         elites: int = 10,
     ) -> None:
-        _check(seed_kernels, operators, {"seed": (seed, 0), "proposers": (proposers, 1), "elites": (elites, 1)})
+        check_least(seed=(seed, 0), proposers=(proposers, 1), elites=(elites, 1))
         self._seeds = [each if isinstance(each, Seed) else Seed(each) for each in seed_kernels]
+        check_suited([each.kernel for each in self._seeds], operators)
         self._operators = dict(operators)
         self._policy = policy
         self._brief = brief
@@ -161,6 +164,7 @@ class Engine:
             champion=Champion(
                 self._evaluations if self._duels else None, noise_floor, self._objectives[0] == "latency_us"
             ),
+            funnel=Funnel(noise_floor),
             chronicle=self.chronicle,
             lineage=Lineage(part for operator in self._operators.values() for part in operator.memory),
             novelty=self._novelty,
@@ -303,14 +307,3 @@ class Engine:
 
     def _refuses(self, kernel: Kernel, committed: int) -> str:
         return self._novelty.refuses(kernel, committed) if self._novelty is not None else ""
-
-
-def _check(seeds: Sequence[object], operators: Mapping[str, Operator], least: Mapping[str, tuple[int, int]]) -> None:
-    """Raises ValueError with one line for the first argument that is out of range."""
-    if not seeds:
-        raise ValueError("seed_kernels must not be empty")
-    if not operators:
-        raise ValueError("operators must not be empty")
-    for name, (value, bound) in least.items():
-        if value < bound:
-            raise ValueError(f"{name} must be at least {bound}, is {value}")

@@ -16,7 +16,7 @@ from .llm_reflection import LLMReflection
 from .llm_repair import LLMRepair
 from .llm_scratch import LLMScratch
 from .llm_universal import LLMUniversal
-from .operator import Brief, Memory, Operator, Parent, Proposal
+from .operator import Brief, Memory, Operator, Parent, Proposal, Selective
 from .parameter import ParameterCrossover, ParameterMutation
 from .parameter_sample import ParameterSample
 from .syntactic_crossover import SyntacticCrossover
@@ -29,6 +29,7 @@ __all__ = [
     "Operator",
     "Parent",
     "Proposal",
+    "Selective",
     "LLMDraft",
     "LLMMutation",
     "LLMCrossover",

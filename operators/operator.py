@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -115,4 +115,13 @@ class Operator(Protocol):
         Raises:
             LLMError: The model could not be asked.
         """
+        ...
+
+
+@runtime_checkable
+class Selective(Protocol):
+    """An operator that not every kernel suits, and that can say so before a search begins."""
+
+    def objection(self, kernel: Kernel) -> str:
+        """Returns why it could propose nothing from a kernel and its descendants, or an empty text."""
         ...

@@ -38,6 +38,10 @@ class ParameterMutation:
         self.more_changes = more_changes
         self.adjacent_share = adjacent_share
 
+    def objection(self, kernel: Kernel) -> str:
+        """Returns why nothing could come of a kernel: it declares no tunables, or not well."""
+        return without_tunables(kernel)
+
     def propose(self, parents: Sequence[Parent], brief: Brief, rng: np.random.Generator) -> Proposal:
         """Returns the parent with other values, or a proposal without a kernel that says why there is none."""
         parent = parents[0].kernel
@@ -84,6 +88,10 @@ class ParameterCrossover:
     memory: frozenset[str] = frozenset()
     takes_failures = False
 
+    def objection(self, kernel: Kernel) -> str:
+        """Returns why nothing could come of a kernel: it declares no tunables, or not well."""
+        return without_tunables(kernel)
+
     def propose(self, parents: Sequence[Parent], brief: Brief, rng: np.random.Generator) -> Proposal:
         """Returns the first parent with some values of the second, different from both where that is possible."""
         first, second = parents[0].kernel, parents[1].kernel
@@ -101,6 +109,14 @@ class ParameterCrossover:
             if _allowed(one, setting, brief) and one.with_values(setting) not in (first.source, second.source):
                 return _proposal(self.name, one, setting, (first, second))
         return Proposal(None, self.name, digests, "no_edit", "no mixture of the parents is new and allowed")
+
+
+def without_tunables(kernel: Kernel) -> str:
+    """Returns why a kernel has no parameter to vary, or an empty text when it has one."""
+    try:
+        return "" if Tunables.read(kernel.source) else "the kernel declares no tunables"
+    except TunableError as error:
+        return str(error)
 
 
 def _allowed(tunables: Tunables, setting: Mapping[str, Value], brief: Brief) -> bool:

@@ -10,6 +10,7 @@ import numpy as np
 from fitness import Kernel, Restricted
 
 from .operator import Brief, Parent, Proposal
+from .parameter import without_tunables
 from .tunables import TunableError, Tunables
 
 _MAX_DRAWS = 1000
@@ -25,6 +26,10 @@ class ParameterSample:
     arity = 0
     memory: frozenset[str] = frozenset()
     takes_failures = False
+
+    def objection(self, kernel: Kernel) -> str:
+        """Returns why nothing could come of a kernel: it declares no tunables, or not well."""
+        return without_tunables(kernel)
 
     def propose(self, parents: Sequence[Parent], brief: Brief, rng: np.random.Generator) -> Proposal:
         """Returns the seed kernel with other values, or a proposal without a kernel that says why there is none."""

@@ -29,7 +29,7 @@ from evolve import (
 from evolve.policies import MuPlusLambda, OnePlusOne, SteadyState
 from fitness import MachineError, TaskError
 from llm import ServerUnreachable
-from operators import Operator, Proposal
+from operators import Operator, ParameterMutation, Proposal
 from toy_search import (
     BITS,
     Pooled,
@@ -177,6 +177,26 @@ def test_a_space_with_nothing_left_ends_a_run(tmp_path: Path) -> None:
 
     assert 1 == generations[-1].evaluations
     assert "exhausted" == made.stop_reason
+
+
+def test_operators_that_propose_nothing_end_a_run_soon(tmp_path: Path) -> None:
+    mute = {"mute": ToyOperator(nothing, name="mute")}
+    generations, made = run(policy(), tmp_path, None, operators=mute, budget=Budget(evaluations=5))
+
+    assert 50 == generations[-1].index
+    assert "exhausted" == made.stop_reason
+
+
+def test_operators_that_object_to_every_seed_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"no operator can change a seed kernel \(tune: .*declares no tunables\)"):
+        run(policy(), tmp_path, 1, operators={"tune": ParameterMutation()})
+
+
+def test_one_operator_that_suits_the_seed_is_enough(tmp_path: Path) -> None:
+    both = {"tune": ParameterMutation(), **MUTATE}
+    generations, _ = run(policy(), tmp_path, 2, operators=both)
+
+    assert 2 == generations[-1].index
 
 
 def test_generations_end_a_run(tmp_path: Path) -> None:
