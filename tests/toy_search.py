@@ -39,11 +39,14 @@ from evolve.policies import (
     RandomSampling,
     SequentialConditioned,
     SteadyState,
+    Surrogate,
+    Tuned,
     WeightedParents,
     select_by_beta,
     select_by_rank,
     select_certified,
 )
+from evolve.surrogates import TuningSpace
 from fitness import Calibration, Duel, Evaluation, Kernel, Status
 from operators import Brief, Operator, Proposal
 
@@ -254,6 +257,23 @@ def halves(bits: str) -> dict[str, float]:
     return {"left": bits[: BITS // 2].count("1"), "right": bits[BITS // 2 :].count("1")}
 
 
+class Bits:
+    """Bit strings as points of a space: a template of `Surrogate` and `Tuned`."""
+
+    def __init__(self, kernel: Kernel, task: Any) -> None:
+        self.space = TuningSpace({f"bit{i}": [0, 1] for i in range(BITS)})
+
+    def read(self, kernel: Kernel) -> tuple[int, ...] | None:
+        return tuple(map(int, kernel.source)) if len(kernel.source) == BITS else None
+
+    def write(self, configuration: Sequence[int]) -> Kernel:
+        return kernel("".join(map(str, configuration)))
+
+
+def tuned(method: Any, policy: Callable[..., Any], **more: Any) -> Tuned:
+    return Tuned(policy=policy(**more), method=method, cap=3, template=Bits)
+
+
 POLICIES: dict[str, Callable[..., Any]] = {
     "mu_plus_lambda": partial(MuPlusLambda, mu=4, lambda_=5),
     "mu_plus_lambda_certified": partial(MuPlusLambda, mu=4, lambda_=5, survivor_selection=select_certified),
@@ -278,6 +298,12 @@ POLICIES: dict[str, Callable[..., Any]] = {
         emphasis=Curiosity(),
         **more,
     ),
+    "surrogate": partial(Surrogate, lambda_=5, initial=4, candidates=50, template=Bits),
+    "surrogate_in_flight": partial(Surrogate, lambda_=5, in_flight=3, initial=4, candidates=50, template=Bits),
+    "surrogate_without_tunables": partial(Surrogate, lambda_=5),
+    "tuned": partial(tuned, "random", partial(MuPlusLambda, mu=3, lambda_=4)),
+    "tuned_grid": partial(tuned, "grid", partial(SteadyState, mu=3, lambda_=4, in_flight=2)),
+    "tuned_surrogate": partial(tuned, "surrogate", partial(SteadyState, mu=3, lambda_=4)),
     "islands": partial(Islands, island=partial(MuPlusLambda, mu=3, lambda_=2), num_islands=3, migration_every=2),
     "islands_random": partial(
         Islands,
