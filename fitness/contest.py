@@ -29,7 +29,7 @@ class Contest:
     judge: Callable[[], float] = float
 
 
-class Rival(Exception):  # noqa: N818 - a verdict on its way to the record, not an error of ours
+class Rival(Exception):
     """The second of two timed artifacts failed, not the first.
 
     Attributes:
