@@ -81,10 +81,13 @@ def _search(engine: Engine, generations: int | None, progress: Progress, tracker
 
 
 def _keep_configuration(config: DictConfig, run_dir: Path) -> None:
-    """Writes ``config.yaml`` once; the journal has made sure that a later attempt has the same."""
-    path = run_dir / "config.yaml"
-    if not path.exists():
-        write_whole(path, OmegaConf.to_yaml(config, resolve=True).encode())
+    """Writes ``config.yaml``; the journal has made sure that a later attempt differs in `UNRECORDED` keys at most.
+
+    The newest attempt is the one to replay: it may have gone on for more generations.
+    """
+    path, text = run_dir / "config.yaml", OmegaConf.to_yaml(config, resolve=True).encode()
+    if not path.exists() or path.read_bytes() != text:
+        write_whole(path, text)
 
 
 def _keep_result(engine: Engine, latest: Generation, run_dir: Path) -> None:

@@ -27,6 +27,7 @@ from .model import Silent, TimedInTurns, enter_client, hardware, timing_gpus
 from .start import founders
 
 UNRECORDED = (
+    "generations",
     "executor",
     "tracking",
     *(
@@ -47,7 +48,8 @@ UNRECORDED = (
         )
     ),
 )
-"""Keys that may differ when a run is resumed: where things run, which must not influence what they answer."""
+"""Keys that may differ when a run is resumed: how long it goes on, and where things run, which must not influence what
+they answer."""
 
 
 MODEL_OPERATORS = "llm_"
@@ -151,6 +153,7 @@ def build_engine(
             objectives=_plain(config, "objectives"),
             duels=config.duels,
             verify=config.verify,
+            novelty=make(config, "novelty") if config.get("novelty") else None,
             directory=run_dir,
             proposers=config.proposers,
         ),

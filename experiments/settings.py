@@ -82,6 +82,10 @@ TOP: Mapping[str, Bound] = {
 }
 
 
+SHAPES: Mapping[str, Any] = {"duels": bool, "verify": bool, "objectives": Sequence[str]}
+"""What the other values at the top level must be, as annotations."""
+
+
 ENDS = ("generations", "budget.evaluations", "budget.seconds", "budget.tokens", "goal.speedup", "goal.stagnation")
 """One of these must be set."""
 
@@ -107,6 +111,9 @@ def check_settings(config: DictConfig) -> None:
         value = _at(tree, key)
         if not bound.allows(value):
             raise ConfigError(f"{key}: must be {bound.words()}, is {value!r}")
+    for key, hint in SHAPES.items():
+        if not fits(tree.get(key), hint):
+            raise ConfigError(f"{key}: must be {words(hint)}, is {tree.get(key)!r}")
     if all(_at(tree, key) is None for key in ENDS):
         raise ConfigError(f"generations: nothing ends this run; set one of {', '.join(ENDS)}")
     for path, node in _targets(tree, ""):

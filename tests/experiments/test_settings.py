@@ -24,6 +24,9 @@ SOUND = {
     "budget": {"evaluations": None, "seconds": None, "tokens": None},
     "goal": {"speedup": None, "stagnation": None},
     "proposers": 2,
+    "duels": True,
+    "verify": False,
+    "objectives": ["latency_us"],
     "search": {"_target_": HERE, "size": 3},
 }
 
@@ -51,6 +54,9 @@ def test_sound_settings_pass():
         ({"seed": -1}, "seed: must be a whole number of at least 0, is -1"),
         ({"seed": None}, "seed: must be a whole number of at least 0, is None"),
         ({"generations": 0}, "generations: must be a whole number of at least 1 or null, is 0"),
+        ({"duels": "maybe"}, "duels: must be true or false, is 'maybe'"),
+        ({"verify": 3}, "verify: must be true or false, is 3"),
+        ({"objectives": "latency_us"}, "objectives: must be a list, is 'latency_us'"),
         ({"budget__seconds": 0}, "budget.seconds: must be a number above 0 or null, is 0"),
         ({"budget__evaluations": "ten"}, "budget.evaluations: must be a whole number of at least 1 or null, is 'ten'"),
         ({"search__sise": 3}, "search.sise: unknown key; did you mean size? choose from mode, names, ratio, size"),
