@@ -175,6 +175,7 @@ inline bool confine_build(bool local_sockets) {
 
 constexpr uint64_t LANDLOCK_READ = 1u | 4u | 8u;     // execute, read a file, list a folder
 constexpr uint64_t LANDLOCK_ALL = (1u << 13) - 1;    // every right of the first version
+constexpr uint64_t LANDLOCK_REFER = 1u << 13;        // of the second: moving a file to another folder
 
 inline void allow_path(int ruleset, const char* path, uint64_t rights) {
     struct __attribute__((packed)) {
@@ -191,11 +192,12 @@ inline void allow_path(int ruleset, const char* path, uint64_t rights) {
 
 // Leaves only `readable` paths for reading and `writable` ones for everything. False where the kernel has no Landlock.
 inline bool restrict_files(const std::vector<const char*>& readable, const std::vector<const char*>& writable) {
-    uint64_t handled = LANDLOCK_ALL;
+    const long version = syscall(__NR_landlock_create_ruleset, nullptr, 0, 1);
+    uint64_t handled = LANDLOCK_ALL | (version >= 2 ? LANDLOCK_REFER : 0);
     int ruleset = static_cast<int>(syscall(__NR_landlock_create_ruleset, &handled, sizeof handled, 0));
     if (ruleset < 0) return false;
     for (const char* path : readable) allow_path(ruleset, path, LANDLOCK_READ);
-    for (const char* path : writable) allow_path(ruleset, path, LANDLOCK_ALL);
+    for (const char* path : writable) allow_path(ruleset, path, handled);
     bool done = syscall(__NR_landlock_restrict_self, ruleset, 0) == 0;
     close(ruleset);
     return done;
