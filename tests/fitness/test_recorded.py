@@ -41,7 +41,9 @@ def test_a_kernel_that_a_tunable_was_changed_in_is_another_configuration(task: R
     tunables = Tunables.read(task.seed_kernel("recorded").source)
     setting = {"block": 32, "tile": 2, "unroll": 0, "layout": "row", "fixed": 15}
 
-    assert task.space.position((32, 2, 0, "row", 15)) == task.position(Kernel(tunables.with_values(setting), "recorded"))
+    assert task.space.position((32, 2, 0, "row", 15)) == task.position(
+        Kernel(tunables.with_values(setting), "recorded")
+    )
 
 
 def test_which_settings_exist(task: RecordedSpace) -> None:
@@ -149,5 +151,5 @@ def test_there_is_nothing_to_compute_or_build(task: RecordedSpace, tmp_path: Pat
             ask()
     with pytest.raises(ToolchainError, match="cannot be built"):
         RecordedLanguage().build(task.seed_kernel("recorded"), RecordedTarget(), tmp_path)
-    with pytest.raises(TaskError, match="task.path=FILE"):
+    with pytest.raises(TaskError, match=r"task\.path=FILE"):
         RecordedSpace()
