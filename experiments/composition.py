@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import yaml
 from hydra import compose, initialize_config_module
@@ -25,20 +26,46 @@ def composed(overrides: Sequence[str], config_dir: Path | None = None) -> DictCo
         config_dir: A folder of a user's own with further members of the groups.
 
     Raises:
+        ConfigError: A group is set to null.
         HydraException: An override names something that does not exist.
     """
+    check_groups(overrides)
     own = [f"hydra.searchpath=[file://{config_dir.resolve()}]"] if config_dir is not None else []
     GlobalHydra.instance().clear()
     with initialize_config_module(config_module="conf", version_base=VERSION_BASE):
         return compose("config", overrides=[*own, *overrides])
 
 
+def check_groups(arguments: Sequence[str]) -> None:
+    """Refuses ``GROUP=null`` among the arguments of a command, for which Hydra has a traceback only.
+
+    Raises:
+        ConfigError: A group is set to null; the message names its members.
+    """
+    groups = _groups(_main())
+    for argument in arguments:
+        group, _, value = argument.partition("=")
+        if value == "null" and group in groups:
+            members = [path.name.removesuffix(".yaml") for path in (files("conf") / group).iterdir()]
+            raise ConfigError(f"{argument}: a group cannot be null; {choices('none', members)}")
+
+
 def known_keys() -> set[str]:
     """Returns what may stand at the top level: the keys of ``config.yaml`` and the groups that it lists."""
-    text = (files("conf") / "config.yaml").read_text(encoding="utf-8")
-    main = yaml.safe_load(text)
-    groups = {str(name).rpartition("@")[2] for entry in main["defaults"] if isinstance(entry, dict) for name in entry}
-    return {str(key) for key in main if key != "defaults"} | groups
+    main = _main()
+    return {str(key) for key in main if key != "defaults"} | _groups(main)
+
+
+def _main() -> dict[str, Any]:
+    """Returns ``config.yaml`` as it is written."""
+    main: dict[str, Any] = yaml.safe_load((files("conf") / "config.yaml").read_text(encoding="utf-8"))
+    return main
+
+
+def _groups(main: Mapping[str, Any]) -> set[str]:
+    """Returns the groups that ``config.yaml`` lists, without those of Hydra itself."""
+    names = {str(name) for entry in main["defaults"] if isinstance(entry, dict) for name in entry}
+    return {name.rpartition("@")[2] for name in names if "/" not in name}
 
 
 def command_line(

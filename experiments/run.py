@@ -22,7 +22,7 @@ from llm import LLMError
 
 from . import faults
 from .attempt import attempt
-from .composition import VERSION_BASE
+from .composition import VERSION_BASE, check_groups
 from .names import DISTRIBUTION, check_import_names
 from .settings import check_settings
 from .sweep import check_sweep, register_resolvers, started, summarise
@@ -39,6 +39,7 @@ def _command() -> int:
     """Starts Hydra, and sums up what it started."""
     check_import_names()
     register_resolvers()
+    check_groups(sys.argv[1:])
     check_sweep(sys.argv[1:])
     try:
         job()

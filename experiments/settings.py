@@ -8,6 +8,7 @@ business; only the few numbers at the top level have rules here.
 from __future__ import annotations
 
 import inspect
+import logging
 import types
 import typing
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,7 +21,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from .composition import known_keys
-from .faults import ConfigError, choices, composition
+from .faults import ConfigError, choices, composition, one_line
 
 RESERVED = frozenset({"_target_", "_partial_", "_args_", "_convert_", "_recursive_"})
 SCALARS: Mapping[Any, tuple[tuple[type, ...], str]] = {
@@ -153,10 +154,7 @@ def _check_node(path: str, node: Mapping[str, Any]) -> None:
         ConfigError: The import path leads nowhere, or a key or a value does not fit.
     """
     name = node["_target_"]
-    try:
-        target = get_object(name)
-    except (ImportError, ValueError) as fault:
-        raise ConfigError(f"{path}._target_: cannot import {name!r}: {fault}") from fault
+    target = _imported(path, name)
     parameters = {
         parameter.name: parameter
         for parameter in inspect.signature(target).parameters.values()
@@ -178,6 +176,23 @@ def _check_node(path: str, node: Mapping[str, Any]) -> None:
                 and parameter.kind is not parameter.VAR_KEYWORD
             ):
                 raise ConfigError(f"{path}.{key}: missing; {name} needs it")
+
+
+def _imported(path: str, name: str) -> Any:
+    """Returns what an import path names.
+
+    Raises:
+        ConfigError: It leads nowhere.
+    """
+    hydra_log = logging.getLogger("hydra.utils")
+    was_disabled, hydra_log.disabled = hydra_log.disabled, True  # it would say the same in two lines more
+    try:
+        return get_object(name)
+    except (ImportError, ValueError) as fault:
+        cause = fault.__cause__ or fault
+        raise ConfigError(f"{path}._target_: cannot import {name!r}: {one_line(str(cause))}") from fault
+    finally:
+        hydra_log.disabled = was_disabled
 
 
 def _hints(target: Callable[..., Any]) -> dict[str, Any]:

@@ -26,6 +26,13 @@ WRONG = [
     (["language=cp"], r"language=cp: unknown language; did you mean cpp\? choose from "),
     (["operators=none"], r"operators=none: unknown operators; choose from .*syntactic"),
     (["search=best"], r"search=best: unknown search; .*choose from .*mu_plus_lambda"),
+    (["llm=null"], r"llm=null: a group cannot be null; did you mean none\? choose from .*server"),
+    (["operators=null"], r"operators=null: a group cannot be null; choose from .*syntactic"),
+    (["-m", "operators=syntactic,null"], r"operators=null: a group cannot be null; choose from .*syntactic"),
+    (
+        ["+search.choice={_target_: evolve.policies.UBC1}"],
+        r"search\.choice\._target_: cannot import 'evolve.policies.UBC1'",
+    ),
     (["experiment=dmo"], r"experiment=dmo: unknown experiment; did you mean demo\?"),
     (["lambda=3"], r"lambda: unknown key; did you mean lambda_\? choose from .*budget"),
     (["budget.evals=3"], r"budget\.evals: unknown key; .*choose from evaluations, seconds, tokens"),
