@@ -1,0 +1,30 @@
+import shutil
+
+from experiments.reproduce import RESULTS, stored_runs
+
+
+def test_all_stored_results_come_out_byte_for_byte(command, tmp_path):
+    done = command("reproduce", "--out", str(tmp_path), timeout_s=600)
+
+    assert 0 == done.returncode, done.stdout + done.stderr
+    assert len(stored_runs(RESULTS)) == done.stdout.count("byte-identical")
+    assert all((tmp_path / run.relative_to(RESULTS) / "report.html").is_file() for run in stored_runs(RESULTS))
+
+
+def test_a_result_that_was_touched_is_found(command, tmp_path):
+    run = stored_runs(RESULTS)[0]
+    copy = tmp_path / "results" / run.name
+    shutil.copytree(run, copy)
+    lines = (copy / "generations.jsonl").read_text()
+    (copy / "generations.jsonl").write_text(lines.replace('"status":"ok"', '"status":"crashed"', 1))
+    done = command("reproduce", "--results", str(tmp_path / "results"), "--out", str(tmp_path / "out"), timeout_s=600)
+
+    assert 1 == done.returncode
+    assert "differs" in done.stdout
+
+
+def test_an_empty_folder_is_said_to_be_empty(command, tmp_path):
+    done = command("reproduce", "--results", str(tmp_path))
+
+    assert 1 == done.returncode
+    assert "holds no stored runs" in done.stderr
