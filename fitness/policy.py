@@ -30,7 +30,7 @@ FLAGS = {
 }
 
 _IN_SOURCE = {
-    "inline_assembly": re.compile(r"\b(?:__)?asm(?:__)?\b\s*(?:volatile|__volatile__|goto|inline)?\s*\("),
+    "inline_assembly": re.compile(r"\b(?:__)?asm(?:__)?\b\s*(?:(?:volatile|__volatile__|goto|inline)\s*)*\("),
     "fast_math": re.compile(r"fast-math|Ofast|associative-math|reciprocal-math|finite-math-only|unsafe-math"),
     "float_state": re.compile(r"_mm_setcsr|_MM_SET_FLUSH_ZERO|_MM_SET_DENORMALS|ldmxcsr|fesetround|fesetenv"),
 }

@@ -102,7 +102,8 @@ def leading_headers(source: str) -> tuple[str, ...]:
 
 
 def _without_comments(source: str) -> str:
-    return re.sub(r"/\*.*?\*/", " ", source, flags=re.DOTALL)
+    # One that never closes takes the rest: to look again from every opening in it would take for ever.
+    return re.sub(r"/\*.*?(?:\*/|\Z)", " ", source, flags=re.DOTALL)
 
 
 def _link_flags(compiler: Compiler) -> tuple[str, ...]:
