@@ -4,12 +4,13 @@ Without a population: `RandomSampling`, `SequentialConditioned`. One line: `OneP
 `Greedy`, `UCT`. Populations: `MuPlusLambda`, `MuCommaLambda`, `SteadyState`, `NSGA2`,
 `WeightedParents`, `ClusterSoftmax`. Archives: `MapElites` with `Curiosity` or `Uniform` and the
 descriptors `MemoryLevel`, `ParallelLevel`, `AlgorithmLevel`, `Metric`. Around others: `Islands`,
-`Phases`, `Tuned`. Of tunables: `Surrogate`. Choice of operators: `Weights`, or the bandits `UCB1`,
-`ThompsonSampling` and `AdaptivePursuit`. Selections beside DEAP's: `select_certified`,
+`Phases`, `Tuned`. Of tunables: `Surrogate`. Choice of operators: `Weights` by name, `Mix` by kind,
+or the bandits `UCB1`, `ThompsonSampling` and `AdaptivePursuit`. Selections beside DEAP's: `select_certified`,
 `select_by_rank`, `select_by_beta`.
 """
 
 from ..choice import UCB1, AdaptivePursuit, ThompsonSampling, Weights
+from ..mix import Mix
 from .descriptors import AlgorithmLevel, MemoryLevel, Metric, ParallelLevel
 from .funsearch import ClusterSoftmax
 from .generational import MuCommaLambda, MuPlusLambda
@@ -50,6 +51,7 @@ __all__ = [
     "Phases",
     "Tuned",
     "Weights",
+    "Mix",
     "UCB1",
     "ThompsonSampling",
     "AdaptivePursuit",

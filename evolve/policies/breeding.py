@@ -14,6 +14,7 @@ from operators import Operator
 from ..choice import Choice, Gain, Weights
 from ..errors import SearchError
 from ..individual import Individual
+from ..mix import Mix
 from ..policy import Plan
 from ..streams import deap_random
 
@@ -82,6 +83,8 @@ class Breeder:
                 f"no operator can work with {len(pool)} possible parents: of {', '.join(operators) or 'none'}, each "
                 "has weight 0, needs more parents or a failure; add a mutation or a draft with a positive weight"
             )
+        if isinstance(self._choice, Mix):
+            self._choice.meet(operators)
         name = self._choice.choose(names, rng)
         operator = operators[name]
         parents: list[Individual] = []

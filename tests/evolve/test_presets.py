@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 from hydra.utils import instantiate
+from omegaconf import OmegaConf
 
 from evolve import Budget
-from evolve.choice import Weights
 from experiments.composition import composed
 from experiments.sweep import register_resolvers
-from toy_search import ToyEvaluator, digest, halves, run
+from toy_search import ToyEvaluator, ToyOperator, digest, flip, halves, run
 
 CONF = Path(__file__).parents[2] / "conf"
 SEARCHES = sorted(path.stem for path in (CONF / "search").glob("*.yaml"))
@@ -27,8 +27,11 @@ def _resolvers() -> None:
 
 def search(folder: Path, *overrides: str) -> list[Any]:
     config = composed(["mu=4", "lambda_=4", *overrides])
-    choice = Weights({"mutate": 0.5, "mate": 0.3, "draft": 0.1, "repair": 0.1})
-    policy = instantiate(config.search, choice=choice, _convert_="all")
+    weights = {"mutate": 0.5, "mate": 0.3, "draft": 0.1, "repair": 0.1}
+    choice = {"_target_": "evolve.policies.Weights", "weights": weights}
+    path = "search.policy.choice" if "policy" in config.search else "search.choice"
+    OmegaConf.update(config, path, choice, merge=False, force_add=True)
+    policy = instantiate(config.search, _convert_="all")
     evaluator = ToyEvaluator(fails=lambda bits: int(bits, 2) % 3 == 1, static=halves)
     budget = Budget(evaluations=40)
     return run(policy, folder, 40, evaluator=evaluator, budget=budget, objectives=list(config.objectives))[0]
@@ -61,3 +64,17 @@ def test_sizes_of_the_run_reach_the_search() -> None:
     config = composed(["search=mu_plus_lambda", "mu=3", "lambda_=7"])
 
     assert (3, 7) == (config.search.mu, config.search.lambda_)
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_a_search_can_use_any_operators_with_its_own_choice(tmp_path: Path, name: str) -> None:
+    config = composed(["mu=4", "lambda_=4", f"search={name}"])
+    policy = instantiate(config.search, _convert_="all")
+    only = {"alter": ToyOperator(flip, name="alter")}
+    budget = Budget(evaluations=12)
+    evaluator = ToyEvaluator(static=halves)
+    generations, _ = run(
+        policy, tmp_path, 40, operators=only, evaluator=evaluator, budget=budget, objectives=list(config.objectives)
+    )
+
+    assert 12 == generations[-1].evaluations
