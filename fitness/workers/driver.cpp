@@ -342,7 +342,7 @@ Outcome one_trip(const Own& own, Timing& timing, Side& side, uint64_t seed, uint
     if (outcome != FINE) return outcome;
     for (uint32_t i = 0; judge && i < timing.judged_count; ++i) {
         Judged& judged = timing.judged[i];
-        if (judged.pair != pair || judged.trip != trip || judged.taken) continue;
+        if (judged.pair != pair || judged.trip != trip) continue;  // taken again with the trip: what counts is judged
         const uint32_t set = (judged.set + plan.sets - turn) % plan.sets;
         take(plan, side.arena, set, draw(timing, seed, trip, set), judged);
     }
