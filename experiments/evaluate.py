@@ -44,6 +44,8 @@ def read_source(path: Path) -> str:
         ConfigError: There is no such file, or it holds no text.
     """
     try:
+        if path.exists() and not path.is_file() and not path.is_dir():
+            raise ConfigError(f"kernel: {path} is no plain file")  # a device or a pipe may have no end
         source = path.read_bytes().decode("utf-8")
     except FileNotFoundError as fault:
         raise ConfigError(f"kernel: {path} does not exist") from fault

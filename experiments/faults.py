@@ -121,10 +121,16 @@ def composition(fault: Exception) -> str:
         group, _, name = fault.missing_cfg_file.rpartition("/")
         return f"{group}={name}: unknown {group}; {choices(name, fault.options)}"
     if isinstance(fault, OverrideParseException):
-        return f"cannot read the override {fault.override!r}; write key=value, quoted if it holds , = [ or a space"
+        hint = "write key=value, with value in quotes inside the shell's if it holds , = [ or letters beyond ASCII"
+        return f"cannot read the override {fault.override!r}; {hint}"
     if isinstance(cause, ConfigKeyError | ConfigAttributeError) and cause.full_key:
         known = list(cause.parent_node.keys()) if isinstance(cause.parent_node, DictConfig) else []
-        return f"{cause.full_key}: unknown key; {choices(str(cause.key), [str(key) for key in known])}"
+        hint = choices(str(cause.key), [str(key) for key in known])
+        if "_target_" in known:
+            hint += (
+                f"; an argument of {cause.parent_node['_target_']} that is not listed is added by +{cause.full_key}=…"
+            )
+        return f"{cause.full_key}: unknown key; {hint}"
     if isinstance(fault, OmegaConfBaseException) and fault.full_key:
         return one_line(f"{fault.full_key}: {str(fault).splitlines()[0]}")
     return one_line(str(fault))

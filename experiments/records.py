@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ import yaml
 from evolve import read_journal
 from fitness import Calibration, Evaluation
 
-from .faults import RunError
+from .faults import RunError, one_line
 from .runs import Candidate, Run
 
 JSON = dict[str, Any]
@@ -50,9 +50,9 @@ def load_run(path: Path) -> Run:
     best = records[-1]["best"]["kernel"] if records else None
     answers = read_answers(journal, keep={best})
     config_text = _text(path / "config.yaml")
-    config = yaml.safe_load(config_text) or {}
-    environment = json.loads(_text(path / "environment.json") or "{}")
-    result = json.loads(_text(path / "result.json") or "{}")
+    config = _object(path / "config.yaml", yaml.safe_load)
+    environment = _object(path / "environment.json", json.loads)
+    result = _object(path / "result.json", json.loads)
     return Run(
         path=path,
         config=config,
@@ -71,6 +71,21 @@ def load_run(path: Path) -> Run:
         calibration=answers.calibration,
         ended=result.get("ended", ""),
     )
+
+
+def _object(path: Path, parse: Callable[[str], Any]) -> JSON:
+    """Returns what one file holds; empty where there is none.
+
+    Raises:
+        RunError: It cannot be understood.
+    """
+    try:
+        found = parse(_text(path)) if path.is_file() else {}
+    except (ValueError, yaml.YAMLError) as fault:
+        raise RunError(f"{path} cannot be read: {one_line(str(fault))}") from fault
+    if not isinstance(found, dict):
+        raise RunError(f"{path} holds no mapping; restore it, or delete it to go on without")
+    return found
 
 
 def read_answers(journal: Path, keep: set[str | None]) -> Answers:

@@ -6,9 +6,10 @@ The console script ``kernelwright`` is the same command.
 from __future__ import annotations
 
 import logging
+import re
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -39,6 +40,7 @@ def _command() -> int:
     """Starts Hydra, and sums up what it started."""
     check_import_names()
     register_resolvers()
+    _check_flags(sys.argv[1:])
     check_groups(sys.argv[1:])
     check_sweep(sys.argv[1:])
     try:
@@ -47,6 +49,18 @@ def _command() -> int:
         for sweep_dir in started:
             summarise(sweep_dir, Console())
     return 0
+
+
+def _check_flags(arguments: Sequence[str]) -> None:
+    """Refuses flags of Hydra that need another one, for which it has a traceback only.
+
+    Raises:
+        ConfigError: The other one is missing.
+    """
+    shows = any(each.startswith(("--cfg", "-c", "--help", "--hydra-help")) for each in arguments)
+    for flag in ("--resolve", "--package", "-p"):
+        if flag in arguments and not shows:
+            raise faults.ConfigError(f"{flag}: only together with --cfg job, which shows the configuration")
 
 
 @hydra.main(version_base=VERSION_BASE, config_path="pkg://conf", config_name="config")
@@ -87,7 +101,14 @@ def resume_command() -> str:
     given = [each for each in sys.argv[1:] if not each.startswith(("hydra.run.dir=", "hydra.sweep.dir="))]
     name = Path(sys.argv[0]).name
     program = [name] if name == DISTRIBUTION else ["python", "-m", "experiments.run"]
-    return shlex.join([*program, *given, f"{key}={folder}"])
+    return shlex.join([*program, *given, f"{key}={_quoted(folder)}"])
+
+
+def _quoted(value: str) -> str:
+    """Returns a value as Hydra's grammar takes it, in which many characters must stand in quotes."""
+    if re.fullmatch(r"[A-Za-z0-9_./@+-]+", value):
+        return value
+    return "'" + value.replace("'", r"\'") + "'"
 
 
 def _sweeps() -> bool:

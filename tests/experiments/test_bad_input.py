@@ -28,6 +28,13 @@ WRONG = [
     (["search=best"], r"search=best: unknown search; .*choose from .*mu_plus_lambda"),
     (["llm=null"], r"llm=null: a group cannot be null; did you mean none\? choose from .*server"),
     (["operators=null"], r"operators=null: a group cannot be null; choose from .*syntactic"),
+    (
+        ["operators.mutate.kinds=[swap]"],
+        r"operators\.mutate\.kinds: unknown key; .* is added by \+operators\.mutate\.kinds=…",
+    ),
+    (["--resolve"], r"--resolve: only together with --cfg job"),
+    (["--package", "x"], r"--package: only together with --cfg job"),
+    (["task=söftmax"], r"cannot read the override 'task=söftmax'; write key=value, .* letters beyond ASCII"),
     (["-m", "operators=syntactic,null"], r"operators=null: a group cannot be null; choose from .*syntactic"),
     (
         ["+search.choice={_target_: evolve.policies.UBC1}"],
@@ -124,6 +131,7 @@ def test_options_that_do_not_exist_are_answered_by_the_usage(start):
         (b"", ["kernel=mine.cpp"], r"kernel: mine\.cpp is empty"),
         (b" \n\t", ["kernel=mine.cpp"], r"kernel: mine\.cpp is empty"),
         (b"int a;\xff\xfe", ["kernel=mine.cpp"], r"kernel: mine\.cpp is not UTF-8 text \(byte 6\)"),
+        (None, ["kernel=/dev/zero"], r"kernel: /dev/zero is no plain file"),
         (None, ["kernel=."], r"kernel: \. cannot be read: Is a directory"),
         (b"int a;", ["task=softmax"], r"kernel: missing; give kernel=…"),
         (b"int a;", ["mine.cpp"], r"cannot read 'mine\.cpp'; write key=value"),

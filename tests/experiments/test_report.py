@@ -145,6 +145,23 @@ def test_a_folder_without_a_run_is_refused_with_a_line(tmp_path):
         load_run(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("config.yaml", "mu: [", r"config\.yaml cannot be read: while parsing"),
+        ("config.yaml", "- 3\n", r"config\.yaml holds no mapping"),
+        ("environment.json", "{", r"environment\.json cannot be read"),
+        ("result.json", "[]", r"result\.json holds no mapping"),
+    ],
+)
+def test_a_broken_file_is_refused_with_a_line(tmp_path, name, content, message):
+    make_run(tmp_path)
+    (tmp_path / name).write_text(content)
+
+    with pytest.raises(RunError, match=message):
+        load_run(tmp_path)
+
+
 def test_several_runs_are_reported_although_one_is_broken(tmp_path, capsys):
     make_run(tmp_path / "good")
 
