@@ -9,7 +9,6 @@ from functools import partial
 from pathlib import Path
 
 from fitness import Evaluation, Kernel, TaskError
-from llm import Rewarded
 from operators import Brief, Operator, Proposal
 
 from .arguments import check_least, check_suited
@@ -17,6 +16,7 @@ from .books import Books
 from .budget import Budget, Goal, Ledger
 from .champion import Champion
 from .chronicle import Chronicle
+from .crediting import reward_arm
 from .errors import SearchError
 from .flight import Flight
 from .funnel import Funnel
@@ -244,18 +244,10 @@ class Engine:
         individual = individual_of(slot, proposal, self._objectives, generation)
         self._committed += 1
         self._enter(individual, slot.plan.parents, proposal.lesson)
-        self._credit(individual, slot.plan.parents)
+        reward_arm(self._brief.client, individual, slot.plan.parents)
         if self.ledger.budget.seconds is not None:
             self._look_at_clock(f"slot-{slot.index}")
         return individual
-
-    def _credit(self, individual: Individual, parents: Sequence[Individual]) -> None:
-        """Tells an ensemble of models what its answer was worth: the part of its best parent's cost that it saves."""
-        if individual.arm and isinstance(self._brief.client, Rewarded):
-            to_beat = min((parent.cost for parent in parents if parent.fitness.valid), default=math.inf)
-            saved = 1.0 - individual.cost / to_beat if math.isfinite(to_beat) and to_beat > 0 else 0.0
-            new = individual.duplicate_of is None and math.isfinite(saved)
-            self._brief.client.tell(individual.arm, max(0.0, saved) if new else 0.0, individual.tokens)
 
     def _enter(self, individual: Individual, parents: Sequence[Individual], lesson: str) -> None:
         self._books.enter(individual, parents, lesson, len(self._flight))

@@ -40,7 +40,7 @@ class MuPlusLambda:
         survivor_selection: Selection = tools.selBest,
         choice: Choice | None = None,
     ) -> None:
-        check_sizes(mu=mu, lambda_=lambda_)
+        self._check(mu, lambda_)
         self.mu = mu
         self.generation_size = lambda_
         self._survivor_selection = survivor_selection
@@ -93,6 +93,10 @@ class MuPlusLambda:
             return self._survivor_selection(pool, min(self.mu, len(pool)))
 
     @staticmethod
+    def _check(mu: int, lambda_: int) -> None:
+        check_sizes(mu=mu, lambda_=lambda_)
+
+    @staticmethod
     def _distinct(first: Sequence[Individual], second: Sequence[Individual]) -> list[Individual]:
         """Returns both, each kernel once: the older of two that are equal."""
         distinct: dict[str, Individual] = {}
@@ -108,22 +112,9 @@ class MuCommaLambda(MuPlusLambda):
         ValueError: ``mu`` is below 1, or above ``lambda_``.
     """
 
-    def __init__(
-        self,
-        *,
-        mu: int,
-        lambda_: int,
-        parent_selection: Selection | None = None,
-        survivor_selection: Selection = tools.selBest,
-        choice: Choice | None = None,
-    ) -> None:
-        super().__init__(
-            mu=mu,
-            lambda_=lambda_,
-            parent_selection=parent_selection,
-            survivor_selection=survivor_selection,
-            choice=choice,
-        )
+    @staticmethod
+    def _check(mu: int, lambda_: int) -> None:
+        MuPlusLambda._check(mu, lambda_)
         if mu > lambda_:
             raise ValueError(f"(mu, lambda) needs mu of at most lambda_ = {lambda_}, is {mu}")
 
