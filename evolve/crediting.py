@@ -1,0 +1,26 @@
+"""What the answer of a model was worth, told to whoever chooses among models."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from llm import Client, Rewarded
+
+from .individual import Individual
+
+
+def reward_arm(client: Client | None, individual: Individual, parents: Sequence[Individual]) -> None:
+    """Tells an ensemble of models which part of its best parent's cost a kernel saves; a known kernel saves nothing.
+
+    Args:
+        client: The model's door; one that learns nothing is left alone.
+        individual: That was committed.
+        parents: That its operator was given.
+    """
+    if not individual.arm or not isinstance(client, Rewarded):
+        return
+    to_beat = min((parent.cost for parent in parents if parent.fitness.valid), default=math.inf)
+    saved = 1.0 - individual.cost / to_beat if math.isfinite(to_beat) and to_beat > 0 else 0.0
+    new = individual.duplicate_of is None and math.isfinite(saved)
+    client.tell(individual.arm, max(0.0, saved) if new else 0.0, individual.tokens)
