@@ -17,6 +17,7 @@ from .errors import MachineError
 from .evaluation import Status
 from .kernel import Kernel
 from .language import Build, Kind, Language, Need
+from .logs import scrub
 from .sandbox import Cell, Completed, Limits, Sandbox
 from .session import Failed
 from .target import Target
@@ -174,35 +175,3 @@ def _verdict(status: int | None, log: str) -> Failed:
     if not log.strip():
         return Failed(Status.BUILD_FAILED, f"the compiler ended without a message (wait status {status})")
     return Failed(Status.BUILD_FAILED, log)
-
-
-_ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b[@-_]|[\x00-\x08\x0b-\x1f\x7f]")
-_OWN = re.compile(r"^(?:In file included from )?(?:\./)?kernel\.\w+:")
-_PLACED = re.compile(r"^(?P<before>In file included from |\s+from )?(?P<path>[^\s:]+):(?P<line>\d+)(?P<rest>[:,].*)?$")
-_QUOTED = re.compile(r"^\s+(?:\d+\s*)?\|")
-_SYSTEM_HEADERS = re.compile(r"^/(usr|nix|gnu|opt)/")
-_PATH = re.compile(r"(?<![\w.])/(?:[\w.+-]+/)+([\w.+-]*)")
-
-
-def scrub(log: str, limit: int = 6000) -> str:
-    """Returns a compiler's output without escape sequences, paths, and text of files that are not the kernel's.
-
-    A kernel may include any file that the compiler can read; the lines that the compiler would quote from it, and
-    its tokens in messages, are left out.
-    """
-    kept: list[str] = []
-    foreign = False
-    for line in _ANSI.sub("", log).splitlines():
-        placed = _PLACED.match(line)
-        if placed and not placed["before"]:
-            foreign = not _OWN.match(line) and not _SYSTEM_HEADERS.match(placed["path"])
-            if foreign:
-                kept.append("an included file: its text is not shown")
-                continue
-        if foreign and (_QUOTED.match(line) or not placed):
-            continue
-        kept.append(_PATH.sub(lambda match: match[1] or "…", line)[:400])
-    text = "\n".join(line for index, line in enumerate(kept) if index == 0 or line != kept[index - 1])
-    if len(text) > limit:
-        text = f"{text[: limit // 2]}\n[... {len(text) - limit} characters left out ...]\n{text[-limit // 2 :]}"
-    return text

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
 
-from .build import scratch, scrub
+from .build import scratch
 from .check import Case
 from .compiler import Compiler
 from .kernel import Kernel
+from .logs import scrub
 from .sandbox import Cell, Completed, Limits, Sandbox
 from .task import Task
 

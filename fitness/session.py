@@ -14,6 +14,7 @@ from .arena import Arena
 from .errors import MachineError, SandboxError
 from .evaluation import Status
 from .language import Kind
+from .logs import plain
 from .native import (
     CALL,
     FINE,
@@ -149,7 +150,7 @@ class Session:
             MachineError: The machine gave it no processor.
             SandboxError: It was killed from outside.
         """
-        log = self._confined.log
+        log = plain(self._confined.log)
         if outcome == TIMED_OUT:
             return Failed(Status.RUN_TIMEOUT, _join(f"stopped after {self._limits.wall_s:g} s", log))
         if outcome == STARVED:
@@ -172,13 +173,13 @@ class Session:
         if self.side.told == NO_MEMORY:
             return Failed(Status.OUT_OF_MEMORY, _join("std::bad_alloc", log))
         if self.side.told == NO_LOAD:
-            text = self.side.text.decode("utf-8", "replace")
+            text = plain(self.side.text.decode("utf-8", "replace"))
             return Failed(Status.CRASHED, _join(f"the shared object cannot be loaded: {text}", log))
         return Failed(Status.CRASHED, _join("a C++ exception left the kernel", log))
 
     def _gone(self) -> Failed:
         status = self._confined.wait(2.0)
-        log = self._confined.log
+        log = plain(self._confined.log)
         if status is None or os.WIFEXITED(status):
             return Failed(Status.NO_RESULT, _join("it ended without delivering outputs", log))
         number = os.WTERMSIG(status)

@@ -1,7 +1,7 @@
 import pytest
 
 from fitness import Kernel
-from fitness.build import scrub
+from fitness.logs import plain, scrub
 from fitness.policy import read_symbols, refuse, screen
 from fitness.session import Failed
 
@@ -58,3 +58,12 @@ def test_escape_sequences_are_removed():
 def test_a_long_log_keeps_head_and_tail():
     text = scrub("\n".join(f"kernel.cpp:{line}:1: error: e{line}" for line in range(2000)), limit=500)
     assert text.startswith("kernel.cpp:0:") and text.endswith("e1999") and len(text) < 600
+
+
+def test_text_of_a_file_of_the_system_is_not_shown_unless_it_is_a_header():
+    log = "/usr/include/../lib/os-release:1:1: error: 'NAME' does not name a type\n    1 | NAME=Linux\n      | ^~~~\n"
+    assert "NAME" not in scrub(log)
+
+
+def test_what_a_kernel_prints_shows_no_paths_and_no_escape_sequences():
+    assert plain("\x1b[31m/home/someone/cache/kernel.so: gone\x07") == "kernel.so: gone"
