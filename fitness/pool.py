@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from .arena import plan_of, sources_of
 from .check import Instance, draw_inputs, is_sorted, make_instance
-from .native import MEAN, PICKED, WHOLE, Draw, Plan
+from .native import FLOAT32, FLOAT64, MEAN, PICKED, RAW, WHOLE, Draw, Plan
 from .task import Task, Workload
 
 _ENTRIES = 4
@@ -40,8 +40,13 @@ class Pool:
     def plan(self) -> Plan:
         """Returns the layout of one set, with how its inputs are made."""
         plan = plan_of(self.task, self.workload)
-        for index, name in enumerate(self.task.inputs):
-            plan.buffer[index].blend = _blend_of([entry.inputs[name] for entry in self.entries])
+        inputs = [[entry.inputs[name] for entry in self.entries] for name in self.task.inputs]
+        has_floats = any(map(_is_mixed, inputs))
+        for buffer, arrays in zip(plan.buffer, inputs, strict=False):
+            if has_floats or _is_mixed(arrays):
+                buffer.blend = _blend_of(arrays)
+            else:
+                buffer.blend, buffer.element = _choice_of(arrays)
         return plan
 
     def inputs(self, driver: ctypes.CDLL, plan: Plan, draw: Draw) -> dict[str, NDArray[Any]]:
@@ -51,8 +56,23 @@ class Pool:
         return made
 
 
+def _is_mixed(arrays: Sequence[NDArray[Any]]) -> bool:
+    return arrays[0].dtype.name in ("float32", "float64")
+
+
 def _blend_of(arrays: Sequence[NDArray[Any]]) -> int:
     """How an input is made of two draws: floats are mixed, what is sorted stays so, the rest is left whole."""
-    if arrays[0].dtype.name not in ("float32", "float64"):
+    if not _is_mixed(arrays):
         return WHOLE
     return MEAN if all(map(is_sorted, arrays)) else PICKED
+
+
+def _choice_of(arrays: Sequence[NDArray[Any]]) -> tuple[int, int]:
+    """The same for a task without any floats: left whole, its few draws would come back and could be remembered.
+
+    Each element comes from one draw or the other. Only the width counts for that, so a float's stands for it.
+    """
+    width = {4: FLOAT32, 8: FLOAT64}.get(arrays[0].dtype.itemsize)
+    if width is None or all(map(is_sorted, arrays)):
+        return WHOLE, RAW
+    return PICKED, width
