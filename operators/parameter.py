@@ -12,6 +12,8 @@ from .operator import Brief, Parent, Proposal
 from .tunables import Tunable, TunableError, Tunables, Value, adjacent
 
 _MAX_DRAWS = 50
+_DRAWN = 100
+"""Settings of a task that lists them, among which a near one is looked for when blind changes have led nowhere."""
 
 
 class ParameterMutation:
@@ -128,7 +130,9 @@ def _allowed(tunables: Tunables, setting: Mapping[str, Value], brief: Brief) -> 
 def _any_other(
     tunables: Tunables, known: Sequence[Mapping[str, Value]], brief: Brief, rng: np.random.Generator
 ) -> dict[str, Value] | None:
-    """Returns an allowed setting that is not known, found by going through them, or None."""
+    """Returns an allowed setting that is not known, or None: the nearest of some where a task lists all, else any."""
+    if isinstance(brief.task, Restricted):
+        return _near_listed(tunables, brief.task, rng)
     pool = []
     for place, setting in enumerate(tunables.settings()):
         if setting not in known and _allowed(tunables, setting, brief):
@@ -136,6 +140,15 @@ def _any_other(
         if place >= 10_000:
             break
     return pool[int(rng.integers(len(pool)))] if pool else None
+
+
+def _near_listed(tunables: Tunables, task: Restricted, rng: np.random.Generator) -> dict[str, Value] | None:
+    """Of some settings that exist, returns the one that differs in the fewest values, but in one; None without any."""
+    drawn = task.levels[rng.integers(len(task.levels), size=_DRAWN)].tolist()
+    names, old = list(task.parameters), tunables.values
+    settings = [{name: task.parameters[name][level] for name, level in zip(names, row, strict=True)} for row in drawn]
+    others = [setting for setting in settings if setting != old and tunables.allows(setting)]
+    return min(others, key=lambda setting: sum(setting[name] != old[name] for name in names), default=None)
 
 
 def _proposal(operator: str, tunables: Tunables, setting: Mapping[str, Value], parents: Sequence[Kernel]) -> Proposal:
