@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -33,7 +34,7 @@ class SyntacticMutation:
         max_source_bytes: Edits that make a source longer than this are drawn again.
 
     Raises:
-        ValueError: A kind is unknown, a weight is negative, all weights are zero, or a number is out of its range.
+        ValueError: A kind is unknown, a weight is negative or not finite, all weights are zero, or a number is out of its range.
     """
 
     name = "syntactic_mutation"
@@ -55,8 +56,9 @@ class SyntacticMutation:
         allowed = {*WEIGHTS} if kinds is None else {*kinds}
         drawn = {**WEIGHTS, **(weights or {})}
         self.weights = {name: weight if name in allowed else 0.0 for name, weight in drawn.items()}
-        if min(self.weights.values()) < 0 or not any(self.weights.values()):
-            raise ValueError("weights: at least one must be positive and none negative")
+        proper = all(math.isfinite(weight) and weight >= 0 for weight in self.weights.values())
+        if not proper or not any(self.weights.values()):
+            raise ValueError("weights: at least one must be positive, and none negative or not finite")
         if initial_edits < 1 or not 0 <= more_edits < 1 or max_source_bytes < 1:
             raise ValueError("initial_edits must be at least 1, more_edits in [0, 1), max_source_bytes positive")
         self.initial_edits = initial_edits

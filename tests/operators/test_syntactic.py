@@ -198,6 +198,7 @@ def test_line_ends_stay_those_of_the_source():
         ({"kinds": ["teleport"]}, "'teleport' is no kind of edit"),
         ({"kinds": []}, "at least one must be positive"),
         ({"weights": {"tile": -1.0}}, "none negative"),
+        ({"weights": {"tile": float("nan")}}, "or not finite"),
         ({"weights": dict.fromkeys(WEIGHTS, 0.0)}, "at least one must be positive"),
         ({"initial_edits": 0}, "initial_edits must be at least 1"),
         ({"more_edits": 1.0}, "more_edits in"),
