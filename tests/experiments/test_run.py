@@ -4,6 +4,7 @@ import json
 import os
 import pty
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -113,6 +114,27 @@ def test_another_configuration_on_the_same_directory_is_refused(finished, comman
 
     assert (2, 1) == (done.returncode, len(done.stderr.splitlines())), done.stderr
     assert "begun with another configuration (mu: 2 then, 3 now" in done.stderr
+
+
+def test_a_finished_run_goes_on_for_more_generations(finished, command, tmp_path):
+    folder = shutil.copytree(finished[0], tmp_path / "longer")
+    done = command("run", *SMALL, "generations=3", f"hydra.run.dir={folder}")
+    before, after = ((each / "generations.jsonl").read_bytes() for each in (finished[0], folder))
+
+    assert 0 == done.returncode, done.stderr
+    assert 3 == json.loads((folder / "result.json").read_text())["generations"]
+    assert after.startswith(before)
+    assert 0 == command("replay", str(folder)).returncode
+
+
+def test_novelty_is_what_the_configuration_says(command, tmp_path):
+    small = ["task=row_sum", "evaluator=quick", "generations=1", "mu=2", "lambda_=4", "verify=false"]
+    done = command("run", *small, "operators=identity", "novelty=source", f"hydra.run.dir={tmp_path / 'run'}")
+    last = json.loads((tmp_path / "run" / "generations.jsonl").read_text().splitlines()[-1])
+
+    assert 0 == done.returncode, done.stderr
+    assert ["refused"] * 4 == [slot["outcome"] for slot in last["slots"]]
+    assert 1 == last["evaluations"]
 
 
 def test_help_is_written_for_people(command):
