@@ -11,7 +11,7 @@ import contextlib
 import io
 import random
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from types import SimpleNamespace
@@ -48,8 +48,17 @@ STRATEGIES = (
 )
 """What version 1.5 ships and runs without further packages, the stronger ones first."""
 
-BUDGET_AWARE = frozenset({"adaptive_tabu_greywolf", "hybrid_vndx", "simulated_annealing", "bayes_opt", "nsga2"})
-"""Strategies that look at the budget, so that each budget needs a run of its own."""
+VARIANTS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
+    "pso_pop10": ("pso", {"popsize": 10}),
+    "ga_pop10": ("genetic_algorithm", {"popsize": 10, "mutation_chance": 10}),
+    "de_pop12": ("diff_evo", {"popsize": 12}),
+    "firefly_pop8": ("firefly_algorithm", {"popsize": 8}),
+    "greywolf_budget": ("adaptive_tabu_greywolf", {"budget": "max_fevals"}),
+}
+"""The same with options for small budgets; ``"max_fevals"`` stands for the budget itself."""
+
+BUDGET_AWARE = frozenset({"simulated_annealing", "dual_annealing", "greywolf_budget"})
+"""Strategies that look at the budget, so that each budget needs a run of its own; the others only stop there."""
 
 _REPEATS_ALLOWED = 200
 """A strategy that asks for so many known configurations per evaluation has come to its end."""
@@ -68,12 +77,12 @@ def check_strategies(names: Sequence[str]) -> None:
     if not found.startswith("1.5"):
         raise ConfigError(f'--peer kernel_tuner: version {found} is not 1.5; run pip install "kernel_tuner==1.5.*"')
     for name in names:
-        if name not in STRATEGIES:
-            raise ConfigError(f"--strategies: unknown strategy {name!r}; {choices(name, STRATEGIES)}")
+        if name not in (*STRATEGIES, *VARIANTS):
+            raise ConfigError(f"--strategies: unknown strategy {name!r}; {choices(name, [*STRATEGIES, *VARIANTS])}")
 
 
 def best_so_far_ms(space: Space, strategy: str, budget: int, seed: int, repeat: int) -> FloatArray:
-    """Runs a strategy once, with its default options; see `space_runs.best_so_far_ms`."""
+    """Runs a strategy once, with its default options or those of `VARIANTS`; see `space_runs.best_so_far_ms`."""
     from kernel_tuner.interface import Options, strategy_map
     from kernel_tuner.util import StopCriterionReached, TuningBudget
 
@@ -82,9 +91,11 @@ def best_so_far_ms(space: Space, strategy: str, budget: int, seed: int, repeat: 
     np.random.seed(int(rng.integers(2**32)))  # noqa: NPY002 - Kernel Tuner draws from the global generator
     parameters = {name: list(values) for name, values in space.parameters.items()}
     most = min(budget, len(space))
+    strategy, more = VARIANTS.get(strategy, (strategy, {}))
+    given = {name: most if value == "max_fevals" else value for name, value in more.items()}
     options = Options(
         strategy=strategy,
-        strategy_options=Options(max_fevals=most),
+        strategy_options=Options(max_fevals=most, **given),
         max_fevals=most,
         budget=TuningBudget(None, most),
         objective=["time"],

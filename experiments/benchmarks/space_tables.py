@@ -95,7 +95,7 @@ def table(found: Sequence[Row], title: str) -> Table:
     """Returns the rows for people."""
     made = Table(title=title, title_justify="left")
     for name, justify in (("policy", "left"), ("budget", "right")):
-        made.add_column(name, justify=justify)  # type: ignore[arg-type] # a literal by way of a tuple
+        made.add_column(name, justify=justify, no_wrap=True)  # type: ignore[arg-type] # a literal by way of a tuple
     for name in ("fraction of optimum", "area", "score"):
         made.add_column(name, no_wrap=True)
     previous = ""

@@ -70,7 +70,7 @@ def _command(argv: Sequence[str]) -> int:
         kernel_tuner_peer.check_strategies(arguments.strategies)
         policies += [f"{_PEER}{name}" for name in arguments.strategies]
     _check_output(arguments.json)
-    console = Console(width=None if sys.stdout.isatty() else 110)
+    console = Console(width=None if sys.stdout.isatty() else 120)
     files = [str(path) for path in arguments.files]
     _tasks[:] = [_read(path) for path in files]
     jobs = list(_jobs(policies, len(files), arguments.repeats, arguments.budgets))
@@ -104,9 +104,9 @@ def _arguments(argv: Sequence[str]) -> argparse.Namespace:
     add(
         "--strategies",
         type=lambda text: tuple(filter(None, text.split(","))),
-        default=kernel_tuner_peer.STRATEGIES,
+        default=(*kernel_tuner_peer.STRATEGIES, *kernel_tuner_peer.VARIANTS),
         metavar="A,B",
-        help="with --peer: which (default: all that it ships)",
+        help="with --peer: which (default: all that it ships, and some with options for small budgets)",
     )
     return parser.parse_args(argv)
 
