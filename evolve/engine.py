@@ -181,7 +181,8 @@ class Engine:
             founders.append(Individual(seed.kernel, evaluation, 0, slot, fitness=fitness, origin=seed.origin))
             self._enter(founders[-1], (), "")
         if not any(founder.fitness.valid for founder in founders):
-            raise TaskError(f"no seed kernel has a value for {', '.join(self._objectives)}: choose another target")
+            wanted = ", ".join(self._objectives)
+            raise TaskError(f"no seed kernel has a value for {wanted}: choose other objectives or another target")
         self._inherited = max((each.evaluation.speedup for each in founders if each.evaluation.speedup), default=None)
         return self._report(founders)
 

@@ -121,7 +121,7 @@ def check_objectives(objectives: Sequence[str]) -> tuple[str, ...]:
     """Returns the names of the objectives.
 
     Raises:
-        ValueError: There is none, or a name is unknown.
+        ValueError: There is none, or a name is unknown or given twice.
     """
     known = ("latency_us", "max_rel_error", "source_bytes")
     if not objectives:
@@ -130,6 +130,8 @@ def check_objectives(objectives: Sequence[str]) -> tuple[str, ...]:
         if name not in known and not name.startswith(("static.", "latency_us.")):
             more = "latency_us.<workload> and static.<metric>"
             raise ValueError(f"unknown objective {name!r}; known are {', '.join(known)}, {more}")
+    if len(set(objectives)) < len(objectives):
+        raise ValueError(f"each objective may be given once, are {', '.join(objectives)}")
     return tuple(objectives)
 
 

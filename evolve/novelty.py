@@ -49,7 +49,8 @@ class Novelty:
         resolution: Fraction of the latency within which two times are the same.
 
     Raises:
-        ValueError: ``"refuse"`` with ``"behaviour"``, which is only known after the evaluation.
+        ValueError: ``"refuse"`` with ``"behaviour"``, which is only known after the evaluation, or a
+            number is out of its range.
     """
 
     def __init__(
@@ -63,6 +64,10 @@ class Novelty:
             raise ValueError(f"unknown novelty level {level!r} or action {action!r}")
         if level == "behaviour" and action == "refuse":
             raise ValueError("novelty level behaviour is known after the evaluation: use penalise or report")
+        if not (math.isfinite(penalty) and penalty >= 0 and math.isfinite(resolution) and resolution > 0):
+            raise ValueError(
+                f"novelty needs a penalty of at least 0 and a resolution above 0, is {penalty} and {resolution}"
+            )
         self._level = level
         self._action = action
         self._penalty = penalty

@@ -70,7 +70,14 @@ def test_the_hall_of_fame_holds_the_individual_itself() -> None:
     assert hall[0] is individual
 
 
-@pytest.mark.parametrize(("names", "message"), [([], "at least one"), (["speed"], "unknown objective 'speed'")])
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        ([], "at least one"),
+        (["speed"], "unknown objective 'speed'"),
+        (["latency_us", "latency_us"], "each objective may be given once"),
+    ],
+)
 def test_unknown_objectives_are_one_line(names: list[str], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         check_objectives(names)

@@ -181,6 +181,12 @@ def test_behaviour_is_known_too_late_to_refuse() -> None:
         Novelty("behaviour", "refuse")
 
 
+@pytest.mark.parametrize("numbers", [{"penalty": -0.1}, {"penalty": float("nan")}, {"resolution": 0.0}])
+def test_numbers_out_of_range_are_refused(numbers: dict[str, float]) -> None:
+    with pytest.raises(ValueError, match="penalty of at least 0 and a resolution above 0"):
+        Novelty("behaviour", "report", **numbers)
+
+
 def test_an_unknown_level_is_refused() -> None:
     with pytest.raises(ValueError, match="unknown novelty"):
         Novelty("taste")  # type: ignore[arg-type] # that is the fault
