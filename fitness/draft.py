@@ -23,6 +23,7 @@ class Draft:
         seconds: Wall time by stage.
         max_rel_error: Largest error of a judged call; None before the first.
         log: What the compiler said.
+        artifact: Digest of what it built; empty before.
     """
 
     kernel: Kernel
@@ -30,6 +31,7 @@ class Draft:
     seconds: dict[str, float] = field(default_factory=dict)
     max_rel_error: float | None = None
     log: str = ""
+    artifact: str = ""
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
@@ -62,7 +64,7 @@ class Draft:
 
     def evaluation(self, status: Status, **fields: Any) -> Evaluation:
         """Returns the record."""
-        given = {"log": self.log, **fields}
+        given = {"log": self.log, "artifact": self.artifact, **fields}
         return Evaluation(
             self.kernel.digest, status, flags=tuple(sorted(self.flags)), seconds=dict(self.seconds), **given
         )

@@ -103,6 +103,7 @@ class Evaluation:
         log: Compiler or run output, capped, without paths.
         seconds: Wall time by stage: ``build``, ``check``, ``time``, ``queue``.
         static: Metrics of the artifact that its toolchain tells, e.g. ``{"registers": 40}``.
+        artifact: Digest of the built object's code and data, whatever became of it; empty where nothing was built.
 
     Raises:
         ValueError: A field is present that the status does not allow, or a number is not finite.
@@ -120,6 +121,7 @@ class Evaluation:
     log: str = ""
     seconds: Mapping[str, float] = field(default_factory=dict)
     static: Mapping[str, float] = field(default_factory=dict)
+    artifact: str = ""
 
     def __post_init__(self) -> None:
         timing = (self.latency_us, self.reference_latency_us, self.speedup, self.interval)

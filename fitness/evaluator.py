@@ -22,6 +22,7 @@ from .evaluation import Calibration, Duel, Evaluation, Status
 from .kernel import Kernel
 from .language import Language
 from .material import Material, secret_generator
+from .object_code import code_digest
 from .plausibility import check_roofline
 from .sandbox import Sandbox, find_sandbox
 from .sanitize import sanitize
@@ -202,6 +203,7 @@ class Evaluator:
                 built = self._builder.build(draft.kernel, eager=eager)
             draft.log = built.log
             if built.kind == "shared_object":
+                draft.artifact = code_digest(built.path)
                 draft.flags |= policy.inspect(draft.kernel, built.path, self.settings.forbid)
             artifact = self._artifact(draft.kernel)
             with draft.stage("check"):
