@@ -61,7 +61,7 @@ def _build(flag: str, kernel: Kernel, task: Task, folder: Path, sandbox: Sandbox
     compiler: Compiler = sandbox.compiler
     arguments = len(task.inputs) + len(task.outputs) + len(task.axes)
     defines = (f"-DENTRY_POINT={kernel.entry_point}", f"-DARGUMENTS={arguments}")
-    flags = ("-O1", "-g", "-w", "-fopenmp", f"-fsanitize={flag}", *defines)
+    flags = ("-std=gnu++20", "-O1", "-g", "-w", "-fopenmp", f"-fsanitize={flag}", *defines)
     argv = (*compiler.argv, *flags, "kernel.cpp", "main.cpp", "-o", "sanitized")
     limits = Limits(_WALL_S, int(_WALL_S), 3 << 30, file_bytes=1 << 27, descriptors=256)
     return sandbox.run(

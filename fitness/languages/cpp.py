@@ -25,7 +25,8 @@ class Cpp:
         grammar: Of the syntactic operators.
         compiler: ``"g++"``, ``"clang++"``, ``"zig"`` or a path; None for the first of these that is here.
         flags: After the optimisation level; ``-march`` comes from the target.
-        standard: Of the language; None for the compiler's own.
+        standard: Of the language; None for the compiler's own. Models write C++20 without being asked; it costs
+            a build 5 ms of CPU time with precompiled headers, 20 to 90 ms without.
         precompile: Whether the standard headers that a source begins with are compiled once for all sources that
             begin with the same.
     """
@@ -35,7 +36,7 @@ class Cpp:
     grammar: str = "cpp"
     compiler: str | None = None
     flags: tuple[str, ...] = ("-O3", "-fopenmp")
-    standard: str | None = None
+    standard: str | None = "gnu++20"
     precompile: bool = True
 
     def build(self, kernel: Kernel, target: Target, workdir: Path) -> Build:
