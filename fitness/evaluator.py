@@ -325,6 +325,9 @@ class Evaluator:
             try:
                 artifact = self._checked(draft, device, self._material(), eager=True)
             except Failed as failure:
+                if failure.status is Status.BUILD_TIMEOUT:  # of a compiler's first use, or of a busy machine
+                    limit = f"evaluator.build_timeout_s={self.settings.build_timeout_s:g}"
+                    raise MachineError(f"the seed kernel takes longer to build than {limit}: raise it") from failure
                 text = f"the seed kernel of task {self.task.name!r} is {failure.status}: {failure.log}"
                 raise TaskError(text) from failure
             found = self._seed_drawn = (artifact, draft.max_rel_error or 0.0)

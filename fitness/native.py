@@ -12,7 +12,7 @@ from pathlib import Path
 
 from .cache import Cache, digest_of
 from .compiler import Compiler, processor
-from .errors import ToolchainError
+from .errors import MachineError, ToolchainError
 
 MAX_BUFFERS = 12
 MAX_ARGUMENTS = 16
@@ -215,6 +215,8 @@ def _compile(argv: list[str], folder: Path) -> None:
     except (OSError, subprocess.SubprocessError) as error:
         raise ToolchainError(f"{argv[0]} does not run: {error}") from error
     if done.returncode != 0:
+        if "No space left on device" in done.stderr:
+            raise MachineError("the disk is full: there is no room to build the measuring program")
         first = next((line for line in done.stderr.splitlines() if "error" in line), "no message")
         raise ToolchainError(f"{argv[0]} cannot build the measuring program: {first}")
 
