@@ -8,7 +8,6 @@ from fitness.native import MEAN, PICKED, WHOLE
 from fitness.pool import Pool
 from fitness.tasks import MapId, TensorTask
 
-
 SIZES = ({"N": 100},)
 
 
