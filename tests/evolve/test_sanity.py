@@ -223,7 +223,11 @@ def test_independent_samples_reach_what_theory_says() -> None:
     assert expected == pytest.approx(ours.mean(), abs=2.5 * float(ours.std(ddof=1)) / math.sqrt(len(SEEDS)))
 
 
-@pytest.mark.parametrize("name", sorted(set(POLICIES) - UNSELECTIVE))
+# The surrogate proposes settings of declared tunables itself; test_tunable_policies.py has its problem.
+ASKING = {"surrogate", "surrogate_in_flight"}
+
+
+@pytest.mark.parametrize("name", sorted(set(POLICIES) - UNSELECTIVE - ASKING))
 def test_every_policy_beats_random_search(name: str) -> None:
     problem = PROBLEMS["onemax"]
     weights = {"mate": 0.3, "mutate": 0.6, "draft": 0.1}
