@@ -3,11 +3,13 @@
 `Client` is the seam: one method, `complete`. `ServerClient` asks any OpenAI-compatible server,
 `VLLMServer` starts one of its own, `Ensemble` chooses among several; `ScriptedClient` is the double
 for tests. `Request` and `Completion` are what passes through; `errors` has the tree of what can go
-wrong. `Turns` and `check_gpus` keep model and timing apart.
+wrong. `Turns` and `check_gpus` keep model and timing apart. `Embedder` is the seam to embedding models:
+`EmbeddingClient` asks a server, `ScriptedEmbedder` is the double.
 """
 
 from typing import TYPE_CHECKING, Any
 
+from .embedding import Embedder, ScriptedEmbedder
 from .ensemble import Arm, Ensemble, Placed, Rewarded
 from .errors import (
     LLMError,
@@ -25,6 +27,7 @@ from .turns import TakingTurns, Turns, check_gpus
 
 if TYPE_CHECKING:
     from .client import ServerClient
+    from .embedding_client import EmbeddingClient
     from .server import VLLMServer
 
 __all__ = [
@@ -40,6 +43,9 @@ __all__ = [
     "Placed",
     "Rewarded",
     "ScriptedClient",
+    "Embedder",
+    "EmbeddingClient",
+    "ScriptedEmbedder",
     "Turns",
     "TakingTurns",
     "check_gpus",
@@ -53,7 +59,7 @@ __all__ = [
     "ServerUnreachable",
 ]
 
-_LATE = {"ServerClient": "client", "VLLMServer": "server"}
+_LATE = {"ServerClient": "client", "EmbeddingClient": "embedding_client", "VLLMServer": "server"}
 
 
 def __getattr__(name: str) -> Any:

@@ -38,8 +38,8 @@ class FakeServer:
     """What the server was asked, and what it will say.
 
     Attributes:
-        answers: For the chat completions to come; the last one is repeated. A function makes one of the body.
-        bodies: Of the chat completions so far.
+        answers: For the chat completions and embeddings to come; the last one is repeated. A function makes one of the body.
+        bodies: Of those so far.
         headers: Theirs.
         paths: Of all requests.
         pages: Of the other paths: status and JSON value or text.
@@ -80,7 +80,7 @@ def _handler(fake: FakeServer) -> type[BaseHTTPRequestHandler]:
             fake.paths.append(self.path)
             if self.path in fake.pages:
                 self.reply(fake.pages[self.path][0], {}, fake.pages[self.path][1])
-            elif self.path != "/v1/chat/completions":
+            elif self.path not in ("/v1/chat/completions", "/v1/embeddings"):
                 self.reply(404, {}, {"detail": "Not Found"})
             else:
                 fake.headers.append(dict(self.headers))
