@@ -23,7 +23,7 @@ from .individual import Fitness, Generation, Individual
 from .journal import Journal, read_journal
 from .novelty import Novelty
 from .policy import Plan, Policy
-from .recording import Evaluations, RecordedClient, RecordedEvaluations
+from .recording import Evaluations, RecordedClient, RecordedEmbedder, RecordedEvaluations
 from .streams import deap_random, stream
 from .warm_start import Seed, from_folder, from_run, nearest_runs
 
@@ -45,6 +45,7 @@ __all__ = [
     "read_journal",
     "Evaluations",
     "RecordedClient",
+    "RecordedEmbedder",
     "RecordedEvaluations",
     "stream",
     "deap_random",

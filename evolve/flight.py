@@ -10,6 +10,7 @@ from concurrent.futures import Future, wait
 import numpy as np
 
 from fitness import Evaluation, Kernel
+from llm import LLMError
 from operators import Operator
 
 from .proposing import Threads
@@ -130,7 +131,11 @@ class Flight:
         kernel = slot.proposal.kernel if slot.proposal is not None else None
         if kernel is None or not kernel.source:
             return
-        slot.refused = self._refuses(kernel, slot.committed)
+        try:
+            slot.refused = self._refuses(kernel, slot.committed)
+        except LLMError as error:  # carried to `land`, where what is under way can still finish
+            slot.error, self.failing = error, True
+            return
         if slot.refused:
             return
         slot.evaluation = self._submit_kernel(kernel)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from .errors import JournalMismatch
 from .journal import Journal
 
-_MUST_RETURN = ("completion", "evaluation", "duel")
+_MUST_RETURN = ("completion", "embedding", "evaluation", "duel")
 """What a resumed run must ask for again; calibration, clock and verification may have become needless."""
 
 

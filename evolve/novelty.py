@@ -6,11 +6,16 @@ import ast
 import hashlib
 import math
 import re
-from typing import Literal
+from typing import Literal, get_args
 
 from fitness import Kernel
+from llm import Embedder, RequestError, ServerMismatch
 
 from .individual import Fitness, Individual
+from .nearest import Nearest
+
+Level = Literal["source", "behaviour", "artifact", "embedding"]
+Action = Literal["refuse", "penalise", "report"]
 
 _COMMENT = re.compile(r'("(?:\\.|[^"\\\n])*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
 _TOKEN = re.compile(r"[A-Za-z_]\w*|\d[\w.]*|\"(?:\\.|[^\"\\\n])*\"|\S")
@@ -41,29 +46,39 @@ class Novelty:
     """Finds kernels that only seem new, beyond the exact digest that the engine always tests.
 
     Args:
-        level: ``"source"`` compares sources without comments, formatting and names; ``"behaviour"``
-            compares time and the artifact's metrics after the evaluation.
-        action: ``"refuse"`` saves the evaluation (at level ``"source"`` only), ``"penalise"`` worsens
-            the first objective, ``"report"`` only notes the twin.
+        level: ``"source"`` compares sources without comments, formatting and names; ``"embedding"``
+            compares what a model makes of them. After the evaluation, ``"artifact"`` compares the code
+            that was built, and ``"behaviour"`` time and the artifact's metrics.
+        action: ``"refuse"`` saves the evaluation (at levels ``"source"`` and ``"embedding"`` only),
+            ``"penalise"`` worsens the first objective, ``"report"`` only notes the twin.
         penalty: Fraction by which the first objective is worsened.
         resolution: Fraction of the latency within which two times are the same.
+        threshold: Cosine from which on two embeddings are the same.
+        embedder: Makes embeddings of sources; must answer alike when asked again, as `RecordedEmbedder` does.
 
     Raises:
-        ValueError: ``"refuse"`` with ``"behaviour"``, which is only known after the evaluation, or a
-            number is out of its range.
+        ValueError: ``"refuse"`` with what is only known after the evaluation, ``"embedding"`` without
+            an embedder, or a number is out of its range.
     """
 
     def __init__(
         self,
-        level: Literal["source", "behaviour"] = "source",
-        action: Literal["refuse", "penalise", "report"] = "refuse",
+        level: Level = "source",
+        action: Action = "refuse",
         penalty: float = 0.05,
         resolution: float = 0.01,
+        *,
+        threshold: float = 0.95,
+        embedder: Embedder | None = None,
     ) -> None:
-        if level not in ("source", "behaviour") or action not in ("refuse", "penalise", "report"):
+        if level not in get_args(Level) or action not in get_args(Action):
             raise ValueError(f"unknown novelty level {level!r} or action {action!r}")
-        if level == "behaviour" and action == "refuse":
-            raise ValueError("novelty level behaviour is known after the evaluation: use penalise or report")
+        if level in ("behaviour", "artifact") and action == "refuse":
+            raise ValueError(f"novelty level {level} is known after the evaluation: use penalise or report")
+        if level == "embedding" and embedder is None:
+            raise ValueError("novelty level embedding needs a model: set embedder")
+        if not 0.0 < threshold <= 1.0:
+            raise ValueError(f"threshold must be above 0 and at most 1, is {threshold}")
         if not (math.isfinite(penalty) and penalty >= 0 and math.isfinite(resolution) and resolution > 0):
             raise ValueError(
                 f"novelty needs a penalty of at least 0 and a resolution above 0, is {penalty} and {resolution}"
@@ -72,6 +87,9 @@ class Novelty:
         self._action = action
         self._penalty = penalty
         self._step = math.log1p(resolution)
+        self._threshold = threshold
+        self._embedder = embedder if level == "embedding" else None
+        self._nearest = Nearest()
         self._first: dict[object, int] = {}
         self._slot_of: dict[str, int] = {}
 
@@ -79,29 +97,71 @@ class Novelty:
         """Returns why a kernel should not be evaluated, or an empty text.
 
         Only slots count that were committed when this one was planned: the answer must not depend
-        on which thread was faster. Exact duplicates pass, since they cost nothing.
+        on which thread was faster. Exact duplicates pass, since they cost nothing, and so does what
+        the model refuses to embed.
+
+        Raises:
+            LLMError: The embedding model cannot be asked.
+            JournalError: Its answer is missing in a strict replay, or cannot be kept.
         """
         if self._action != "refuse" or self._slot_of.get(kernel.digest, committed) < committed:
             return ""
+        if self._embedder is not None:
+            found = self._most_like(self._vector(kernel, self._embedder), committed)
+            return f"has an embedding like slot {found[1]}'s: cosine {found[0]:.4f}" if found else ""
         first = self._first.get(normalised(kernel))
         return f"differs from slot {first} in names or layout only" if first is not None and first < committed else ""
 
     def judge(self, individual: Individual) -> None:
-        """Takes note of an evaluated kernel, and of its older twin if there is one."""
-        key = self._key(individual)
+        """Takes note of an evaluated kernel, and of its older twin if there is one.
+
+        Raises:
+            LLMError: The embedding model cannot be asked.
+            JournalError: Its answer is missing in a strict replay, or cannot be kept.
+        """
         self._slot_of[individual.digest] = individual.slot
-        first = self._first.setdefault(key, individual.slot) if key is not None else individual.slot
-        if first == individual.slot:
+        first = self._twin(individual)
+        if first is None:
             return
         individual.twin_of = first
         if self._action == "penalise" and individual.fitness.valid:
             cost, *others = individual.fitness.values
             individual.fitness = Fitness((cost + abs(cost) * self._penalty, *others))
 
+    def _twin(self, individual: Individual) -> int | None:
+        """Returns the slot of the older twin, and remembers the individual."""
+        if self._embedder is not None:
+            vector = self._vector(individual.kernel, self._embedder)
+            found = self._most_like(vector, individual.slot)
+            if vector is not None:
+                self._nearest.add(individual.slot, vector)
+            return found[1] if found else None
+        key = self._key(individual)
+        first = self._first.setdefault(key, individual.slot) if key is not None else individual.slot
+        return first if first != individual.slot else None
+
+    def _most_like(self, vector: tuple[float, ...] | None, before: int) -> tuple[float, int] | None:
+        """Returns cosine and slot of the most similar kernel before a slot; None when it is not similar enough."""
+        if vector is None:
+            return None
+        try:
+            found = self._nearest.find(vector, before)
+        except ValueError as error:
+            raise ServerMismatch(f"novelty.embedder: {error}; is it one model all along?") from error
+        return found if found is not None and found[0] >= self._threshold else None
+
+    def _vector(self, kernel: Kernel, embedder: Embedder) -> tuple[float, ...] | None:
+        try:
+            return embedder.embed(kernel.source)
+        except RequestError:  # of this text; the record keeps why
+            return None
+
     def _key(self, individual: Individual) -> object | None:
         if self._level == "source":
             return normalised(individual.kernel)
         evaluation = individual.evaluation
+        if self._level == "artifact":
+            return evaluation.artifact or None
         if evaluation.latency_us is None:
             return None
         return round(math.log(evaluation.latency_us) / self._step), tuple(sorted(evaluation.static.items()))

@@ -1,7 +1,8 @@
-"""The two doors to the outside world, each with the journal in front of it."""
+"""The doors to the outside world, each with the journal in front of it."""
 
 from __future__ import annotations
 
+import hashlib
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -9,7 +10,7 @@ from functools import cached_property
 from typing import Protocol, TypeVar
 
 from fitness import Calibration, Duel, Evaluation, Executor, Kernel
-from llm import Client, Completion, Request, RequestError, Rewarded
+from llm import Client, Completion, Embedder, Request, RequestError, Rewarded
 
 from .journal import Journal
 from .journal_file import JSON
@@ -100,6 +101,46 @@ class RecordedClient:
         """Passes on to an ensemble what an answer was worth; others learn nothing."""
         if isinstance(self._client, Rewarded):
             self._client.tell(arm, reward, tokens)
+
+
+class RecordedEmbedder:
+    """An embedder that asks another only what the journal cannot answer.
+
+    Args:
+        embedder: Who is asked.
+        journal: Where vectors are kept, keyed by model and text.
+    """
+
+    def __init__(self, embedder: Embedder, journal: Journal) -> None:
+        self._embedder = embedder
+        self._journal = journal
+
+    @property
+    def model(self) -> str:
+        """The embedder's."""
+        return self._embedder.model
+
+    def embed(self, text: str) -> tuple[float, ...]:
+        """Returns the vector of a text; that one was refused is recorded too, so that a replay meets it.
+
+        Raises:
+            RequestError: This text cannot be embedded.
+            LLMError: The server cannot be asked, whatever the text.
+            JournalMiss: The journal is strict and has no answer.
+            JournalUnwritable: The answer could not be kept.
+        """
+
+        def ask() -> JSON:
+            try:
+                return {"vector": list(self._embedder.embed(text))}
+            except RequestError as error:
+                return {"failed": str(error)}
+
+        digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+        answer = self._journal.once("embedding", f"{self.model}/{digest}", ask)
+        if "failed" in answer:
+            raise RequestError(answer["failed"])
+        return tuple(answer["vector"])
 
 
 class RecordedEvaluations:

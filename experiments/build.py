@@ -17,13 +17,13 @@ from hydra.errors import InstantiationException
 from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 
-from evolve import Budget, Engine, Goal, Journal, RecordedClient, RecordedEvaluations
+from evolve import Budget, Engine, Goal, Journal, Novelty, RecordedClient, RecordedEmbedder, RecordedEvaluations
 from fitness import Evaluator, Language, Target, Task
-from llm import Client, Turns
+from llm import Client, Embedder, Turns
 from operators import Brief, Operator
 
 from .faults import ConfigError, one_line
-from .model import Silent, TimedInTurns, enter_client, hardware, timing_gpus
+from .model import Silent, SilentEmbedder, TimedInTurns, enter_client, hardware, timing_gpus
 from .start import founders
 
 UNRECORDED = (
@@ -47,6 +47,7 @@ UNRECORDED = (
             "arms",
         )
     ),
+    *(f"novelty.embedder.{key}" for key in ("base_url", "api_key_env", "timeout_s", "attempts", "backoff_s")),
 )
 """Keys that may differ when a run is resumed: how long it goes on, and where things run, which must not influence what
 they answer."""
@@ -138,6 +139,7 @@ def build_engine(
     operators = _operators(config, client)
     policy = make(config, "search")
     seeds = founders(config, problem, journal)
+    novelty = _novelty(config, stack, journal)
     return _named(
         "run",
         lambda: Engine(
@@ -153,7 +155,7 @@ def build_engine(
             objectives=_plain(config, "objectives"),
             duels=config.duels,
             verify=config.verify,
-            novelty=make(config, "novelty") if config.get("novelty") else None,
+            novelty=novelty,
             directory=run_dir,
             proposers=config.proposers,
         ),
@@ -231,6 +233,27 @@ def _client(
     timing = timing_gpus(problem.target, config.executor)
     client, turns = enter_client(make(config, "llm"), stack, run_dir, timing)
     return RecordedClient(client, journal), turns
+
+
+def _novelty(config: DictConfig, stack: ExitStack, journal: Journal) -> Novelty | None:
+    """Returns what finds kernels that only seem new, with the journal in front of its model; None where nothing does.
+
+    Raises:
+        ConfigError: It cannot be built.
+    """
+    if not config.get("novelty"):
+        return None
+    if not config.novelty.get("embedder"):
+        made: Novelty = make(config, "novelty")
+        return made
+    if journal.strict:
+        embedder: Embedder = SilentEmbedder(config.novelty.embedder.model)
+    else:
+        embedder = stack.enter_context(make(config, "novelty.embedder"))
+    settings = {key: value for key, value in _plain_node(config, "novelty").items() if key != "embedder"}
+    recorded = RecordedEmbedder(embedder, journal)
+    found: Novelty = _named("novelty", lambda: instantiate(settings, _convert_="all")(embedder=recorded))
+    return found
 
 
 class Nowhere:

@@ -29,6 +29,21 @@ class Silent:
         raise ServerUnreachable("a replay asks no model")
 
 
+class SilentEmbedder:
+    """The embedding model of a replay.
+
+    Args:
+        model: Name of the one that was asked.
+    """
+
+    def __init__(self, model: str) -> None:
+        self.model = model
+
+    def embed(self, text: str) -> tuple[float, ...]:
+        """Refuses."""
+        raise ServerUnreachable("a replay asks no model")
+
+
 class TimedInTurns:
     """An evaluator whose work waits while the model is asked.
 

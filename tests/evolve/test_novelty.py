@@ -6,11 +6,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evolve import Individual, Novelty
+from evolve import Individual, Journal, Novelty, RecordedEmbedder
+from evolve.individual import Fitness
+from evolve.nearest import Nearest
 from evolve.novelty import normalised
 from evolve.policies import MuPlusLambda, SteadyState
 from fitness import Evaluation, Kernel, Status
-from toy_search import BITS, Pooled, ToyEvaluator, ToyOperator, digest, kernel, run
+from llm import RequestError, RequestRejected, ScriptedEmbedder, ServerMismatch, ServerUnreachable
+from toy_search import BITS, Pooled, ToyEvaluator, ToyOperator, digest, engine, kernel, run
 
 CPP = """
 // adds
@@ -194,3 +197,174 @@ def test_an_unknown_level_is_refused() -> None:
 
 def test_kernels_of_the_toy_differ() -> None:
     assert normalised(kernel("01")) != normalised(kernel("10"))
+
+
+# What is known of the built code.
+
+
+def built(slot: int, artifact: str, latency_us: float | None = None) -> Individual:
+    made = kernel(f"{slot:0{BITS}b}")
+    timing = {"latency_us": latency_us, "reference_latency_us": 9.0, "speedup": 1.0, "interval": (1.0, 1.0)}
+    evaluation = Evaluation(
+        made.digest,
+        Status.OK if latency_us else Status.WRONG_VALUE,
+        artifact=artifact,
+        **(timing if latency_us else {}),
+    )
+    return Individual(made, evaluation, 1, slot, fitness=Fitness((latency_us,)) if latency_us else Fitness())
+
+
+def test_equal_code_is_penalised_even_if_the_older_kernel_failed() -> None:
+    novelty = Novelty("artifact", "penalise", penalty=0.5)
+    older, twin, other = built(1, "aa"), built(2, "aa", 8.0), built(3, "bb", 8.0)
+    for each in (older, twin, other):
+        novelty.judge(each)
+
+    assert [None, 1, None] == [each.twin_of for each in (older, twin, other)]
+    assert [12.0, 8.0] == [twin.cost, other.cost]
+
+
+def test_what_was_not_built_is_no_twin() -> None:
+    novelty = Novelty("artifact", "report")
+    made = [built(1, ""), built(2, "")]
+    for each in made:
+        novelty.judge(each)
+
+    assert [None, None] == [each.twin_of for each in made]
+
+
+# What an embedding model says of sources.
+
+
+def direction(text: str) -> tuple[float, ...]:
+    """Equal bits, equal directions; every bit that differs turns the vector."""
+    return (1.0, *(4.0 * (bit == "1") for bit in text.strip()))
+
+
+def embedding(action: str = "refuse", threshold: float = 0.95, vector: object = direction) -> Novelty:
+    return Novelty("embedding", action, threshold=threshold, embedder=ScriptedEmbedder(vector))  # type: ignore[arg-type]
+
+
+def test_what_the_model_finds_alike_is_refused_before_the_evaluation(tmp_path: Path) -> None:
+    evaluator = ToyEvaluator()
+    run(MuPlusLambda(mu=2, lambda_=2), tmp_path, 3, operators=SPACES, evaluator=evaluator, novelty=embedding())
+
+    assert ["0" * BITS] == evaluator.asked
+    assert {"has an embedding like slot -1's: cosine 1.0000"} == {slot["note"] for slot in slots(tmp_path)[1:]}
+
+
+@pytest.mark.parametrize(("threshold", "refused"), [(0.6, True), (0.8, False)])
+def test_the_threshold_decides(threshold: float, refused: bool) -> None:
+    novelty = embedding(threshold=threshold, vector=lambda text: (1.0, float(len(text.strip("0 "))), 0.0))
+    novelty.judge(built(0, ""))
+
+    assert refused == bool(novelty.refuses(kernel("1"), committed=3))  # 45 degrees: a cosine of 0.7071
+
+
+def test_all_earlier_kernels_count_and_none_that_was_committed_later() -> None:
+    novelty = embedding()
+    for slot in range(40):
+        novelty.judge(built(slot, ""))
+
+    asked = kernel(f"{33:0{BITS}b} ")
+    assert "slot 33" in novelty.refuses(asked, committed=40)
+    assert "slot 33" not in novelty.refuses(asked, committed=33)
+
+
+def test_an_embedding_twin_is_reported(tmp_path: Path) -> None:
+    run(MuPlusLambda(mu=2, lambda_=1), tmp_path, 3, operators=SPACES, novelty=embedding("report"))
+
+    assert {-1} == {slot["twin_of"] for slot in slots(tmp_path)[1:] if slot["duplicate_of"] is None}
+
+
+def test_a_text_that_the_model_refuses_is_let_through() -> None:
+    def refuse(text: str) -> tuple[float, ...]:
+        raise RequestRejected("too long")
+
+    assert "" == embedding(vector=refuse).refuses(kernel("1"), committed=1)
+
+
+def test_a_replay_asks_no_model_and_gives_the_same_record(tmp_path: Path) -> None:
+    def silent(text: str) -> tuple[float, ...]:
+        raise AssertionError("a replay asks no model")
+
+    def turn(folder: Path, vector: object, strict: bool) -> str:
+        with Journal(tmp_path / "journal.jsonl", strict=strict) as journal:
+            embedder = RecordedEmbedder(ScriptedEmbedder(vector), journal)  # type: ignore[arg-type]
+            novelty = Novelty("embedding", "refuse", threshold=0.8, embedder=embedder)
+            list(engine(SteadyState(mu=3, lambda_=5), folder, journal, novelty=novelty).run(6))
+        return digest(folder)
+
+    first = turn(tmp_path / "first", direction, strict=False)
+
+    assert first == turn(tmp_path / "again", silent, strict=True)
+    assert "refused" in {slot["outcome"] for slot in slots(tmp_path / "first")}
+
+
+def test_a_refused_text_is_recorded_and_asked_once(tmp_path: Path) -> None:
+    def refuse(text: str) -> tuple[float, ...]:
+        raise RequestRejected("too long")
+
+    double = ScriptedEmbedder(refuse)
+    with Journal(tmp_path / "journal.jsonl") as journal:
+        embedder = RecordedEmbedder(double, journal)
+        for _ in range(2):
+            with pytest.raises(RequestError, match="too long"):
+                embedder.embed("a\ud800")
+
+    assert 1 == len(double.texts)
+
+
+def test_a_server_that_is_gone_ends_the_run(tmp_path: Path) -> None:
+    def gone(text: str) -> tuple[float, ...]:
+        if text.endswith(" "):
+            raise ServerUnreachable("nobody there")
+        return direction(text)
+
+    with pytest.raises(ServerUnreachable, match="nobody there"):
+        run(MuPlusLambda(mu=2, lambda_=1), tmp_path, 3, operators=SPACES, novelty=embedding(vector=gone))
+
+
+def test_vectors_of_another_length_are_of_another_model() -> None:
+    novelty = embedding(vector=lambda text: (1.0,) * (2 + text.count(" ")))
+    novelty.judge(built(0, ""))
+
+    with pytest.raises(ServerMismatch, match="one model all along"):
+        novelty.refuses(kernel("1 "), committed=1)
+
+
+def test_cosines_are_right_to_a_thousandth_and_exact_in_any_order() -> None:
+    rng = np.random.default_rng(3)
+    vectors = rng.standard_normal((50, 1024)) + 2 * rng.standard_normal(1024)
+    nearest, permuted, order = Nearest(), Nearest(), rng.permutation(1024)
+    for slot, vector in enumerate(vectors[:-1]):
+        nearest.add(slot, vector.tolist())
+        permuted.add(slot, vector[order].tolist())
+    unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    found = nearest.find(vectors[-1].tolist(), 49)
+
+    assert found is not None
+    assert pytest.approx(float((unit[:-1] @ unit[-1]).max()), abs=1e-3) == found[0]
+    assert found == permuted.find(vectors[-1][order].tolist(), 49)
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1.0, 1e300])
+def test_the_length_of_a_vector_does_not_matter(scale: float) -> None:
+    nearest = Nearest()
+    nearest.add(0, (3.0 * scale, 4.0 * scale))
+
+    assert (1.0, 0) == nearest.find((3.0, 4.0), 1)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"level": "artifact"}, "use penalise or report"),
+        ({"level": "embedding"}, "set embedder"),
+        ({"threshold": 0.0}, "threshold"),
+        ({"threshold": 1.1}, "threshold"),
+    ],
+)
+def test_settings_that_cannot_be_meant_are_refused(settings: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Novelty(**settings)  # type: ignore[arg-type] # that is the fault
