@@ -34,7 +34,8 @@ class SyntacticMutation:
         max_source_bytes: Edits that make a source longer than this are drawn again.
 
     Raises:
-        ValueError: A kind is unknown, a weight is negative or not finite, all weights are zero, or a number is out of its range.
+        ValueError: A kind is unknown, a weight is negative or not finite, all weights are zero, or a number is
+            out of its range.
     """
 
     name = "syntactic_mutation"

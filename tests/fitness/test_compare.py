@@ -24,7 +24,7 @@ def test_the_reason_names_the_worst_element():
 
 @pytest.mark.parametrize("stray", [np.nan, np.inf, -np.inf])
 def test_what_is_not_finite_is_no_wildcard(stray):
-    assert not verdict(np.float32([stray]), [1.0], np.inf if stray != stray else 1e30).is_right
+    assert not verdict(np.float32([stray]), [1.0], np.inf if np.isnan(stray) else 1e30).is_right
 
 
 def test_the_same_infinity_is_right():
@@ -32,7 +32,10 @@ def test_the_same_infinity_is_right():
 
 
 def test_an_expected_nan_matches_a_nan_only():
-    assert (True, False) == (verdict(np.float32([np.nan]), [np.nan]).is_right, verdict(np.float32([0]), [np.nan]).is_right)
+    assert (True, False) == (
+        verdict(np.float32([np.nan]), [np.nan]).is_right,
+        verdict(np.float32([0]), [np.nan]).is_right,
+    )
 
 
 def test_a_nan_in_the_tolerance_lets_nothing_pass():

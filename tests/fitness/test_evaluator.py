@@ -35,7 +35,7 @@ VERDICTS = {
     "missing_library": ('extern "C" void cblas_scopy(); ' + HEAD + "{ cblas_scopy(); }", Status.BUILD_FAILED),
     "wrong": (HEAD + "{ for (long i = 0; i < N; i++) y[i] = x[i]; }", Status.WRONG_VALUE),
     "unwritten": (HEAD + "{ for (long i = 1; i < N; i++) y[i] = 2 * x[i]; }", Status.WRONG_VALUE),
-    "nan": (HEAD + "{ for (long i = 0; i < N; i++) y[i] = __builtin_nanf(\"\"); }", Status.WRONG_VALUE),
+    "nan": (HEAD + '{ for (long i = 0; i < N; i++) y[i] = __builtin_nanf(""); }', Status.WRONG_VALUE),
     "changes_input": (HEAD + "{ for (long i = 0; i < N; i++) y[i] = 2 * x[i], ((float*)x)[i] = 0; }", Status.TAMPERED),
     "restores_input": (
         HEAD + "{ for (long i = 0; i < N; i++) { volatile float* p = (float*)x + i; *p *= 2; y[i] = *p; *p /= 2; } }",
@@ -92,7 +92,9 @@ def test_verify_judges_from_nothing(shared):
 
 
 def test_a_kernel_does_not_beat_itself(shared):
-    duel = shared.duel(Kernel(SEED, "cpp"), Kernel(SEED + "\n", "cpp"), dataclasses.replace(CALIBRATION, noise_floor=0.5))
+    duel = shared.duel(
+        Kernel(SEED, "cpp"), Kernel(SEED + "\n", "cpp"), dataclasses.replace(CALIBRATION, noise_floor=0.5)
+    )
     assert not duel.won
 
 
@@ -139,7 +141,8 @@ def test_less_precision_is_noticed():
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("run_timeout_s", 0), ("min_pairs", 1), ("max_pairs", 3), ("forbid", ["speed"]), ("sandbox", "none")]
+    ("name", "value"),
+    [("run_timeout_s", 0), ("min_pairs", 1), ("max_pairs", 3), ("forbid", ["speed"]), ("sandbox", "none")],
 )
 def test_a_setting_out_of_range_is_named(name, value):
     with pytest.raises(ValueError, match=name):

@@ -57,7 +57,9 @@ def test_escape_sequences_are_removed():
 
 def test_a_long_log_keeps_head_and_tail():
     text = scrub("\n".join(f"kernel.cpp:{line}:1: error: e{line}" for line in range(2000)), limit=500)
-    assert text.startswith("kernel.cpp:0:") and text.endswith("e1999") and len(text) < 600
+    assert text.startswith("kernel.cpp:0:")
+    assert text.endswith("e1999")
+    assert len(text) < 600
 
 
 def test_text_of_a_file_of_the_system_is_not_shown_unless_it_is_a_header():
