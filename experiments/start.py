@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from omegaconf import DictConfig, OmegaConf
 
-from evolve import EvolveError, Journal, Seed, from_folder, from_run
+from evolve import EvolveError, Journal, Seed, from_folder, from_run, nearest_runs
 from fitness import Kernel, TaskError
 
 from .faults import ConfigError
@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 
 TUNABLE = "tunable"
 """Names the kernel with declared tunables that a task ships."""
+
+NEAREST = "nearest:"
+"""Stands before a folder with earlier runs; the best kernels of the nearest ones are taken."""
+
+NEIGHBOURS = 3
 
 
 def founders(config: DictConfig, problem: Problem, journal: Journal) -> list[Seed]:
@@ -31,7 +36,7 @@ def founders(config: DictConfig, problem: Problem, journal: Journal) -> list[See
     own = problem.task.seed_kernel(problem.language.name)
     found = [Seed(own)]
     for name in _names(config):
-        kept = journal.once("start", name, lambda name=name: {"kernels": list(_kept(name, problem))})  # type: ignore[misc]
+        kept = journal.once("start", name, lambda name=name: {"kernels": list(_kept(name, problem, config))})  # type: ignore[misc]
         for each in kept["kernels"]:
             found.append(Seed(Kernel(each["source"], each["language"], each["entry_point"]), each["origin"]))
     return found
@@ -45,8 +50,8 @@ def _names(config: DictConfig) -> list[str]:
     return [str(name) for name in names]
 
 
-def _kept(name: str, problem: Problem) -> Iterator[dict[str, Any]]:
-    for seed in _seeds(name, problem):
+def _kept(name: str, problem: Problem, config: DictConfig) -> Iterator[dict[str, Any]]:
+    for seed in _seeds(name, problem, config):
         kernel = seed.kernel
         yield {
             "source": kernel.source,
@@ -56,7 +61,7 @@ def _kept(name: str, problem: Problem) -> Iterator[dict[str, Any]]:
         }
 
 
-def _seeds(name: str, problem: Problem) -> list[Seed]:
+def _seeds(name: str, problem: Problem, config: DictConfig) -> list[Seed]:
     """Reads what one name stands for.
 
     Raises:
@@ -70,6 +75,12 @@ def _seeds(name: str, problem: Problem) -> list[Seed]:
         except (AttributeError, TaskError) as fault:
             raise ConfigError(f"start: task {problem.task.name} ships no tunable kernel in {language.name}") from fault
     try:
+        if name.startswith(NEAREST):
+            groups = {
+                group: OmegaConf.to_container(config[group], resolve=True) for group in ("task", "language", "target")
+            }
+            near = nearest_runs(name.removeprefix(NEAREST), groups)[:NEIGHBOURS]
+            return [seed for directory in near for seed in from_run(directory)]
         if (path / "generations.jsonl").is_file():
             return from_run(path)
         if path.is_dir():

@@ -123,9 +123,22 @@ def headline(run: Run) -> Headline:
     sentences = (
         f"During the search the same kernel measured {found}. The re-verification is the number to quote: "
         "a fresh process, hidden sizes, fresh inputs, a second block of time.",
+        *_inherited(run, verified.speedup),
         searched,
     )
     return Headline(claim, sentences, _doubts(run), success=True)
+
+
+def _inherited(run: Run, speedup: float) -> tuple[str, ...]:
+    """Says what the kernels were worth that the run started from, where it started from more than the task's own."""
+    seeds = [each for each in run.candidates if each.operator == "seed"]
+    before = max((each.speedup for each in seeds if each.speedup is not None), default=1.0)
+    if len(seeds) < 2:
+        return ()
+    return (
+        f"It started from kernels of which the best was already {before:.2f}× as fast as the naive seed; "
+        f"the search itself made that {speedup / before:.2f}× as fast.",
+    )
 
 
 def _searched(run: Run) -> str:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from omegaconf import OmegaConf
 
 from evolve import Journal
 from experiments.build import build_problem
 from experiments.composition import composed
 from experiments.faults import ConfigError
 from experiments.start import founders
+from fitness import Kernel
 
 SOURCE = 'extern "C" void kernel(const float* x, float* y, long M, long N) {}\n'
 
@@ -64,3 +67,25 @@ def test_a_replay_needs_no_file(tmp_path: Path) -> None:
 def test_what_is_not_there_is_named(tmp_path: Path, start: Any, told: str) -> None:
     with pytest.raises(ConfigError, match=told):
         found(tmp_path, start)
+
+
+def stored(folder: Path, name: str, source: str, latency_us: float, task: str = "row_sum") -> None:
+    """Writes as much of a run as another can start from."""
+    run = folder / name
+    (run / "kernels").mkdir(parents=True)
+    config = composed([f"task={task}"])
+    groups = {group: OmegaConf.to_container(config[group], resolve=True) for group in ("task", "language", "target")}
+    Journal(run / "journal.jsonl", configuration=groups).close()
+    kernel = Kernel(source, "cpp")
+    slot = {"kernel": kernel.digest, "latency_us": latency_us}
+    (run / "generations.jsonl").write_text(json.dumps({"slots": [slot]}) + "\n")
+    fields = {"kernel": kernel.digest, "language": "cpp", "entry_point": "kernel", "source": source}
+    (run / "kernels" / "sources.jsonl").write_text(json.dumps(fields) + "\n")
+
+
+def test_the_nearest_runs_come_first(tmp_path: Path) -> None:
+    stored(tmp_path / "runs", "another_task", f"// softmax\n{SOURCE}", 1.0, task="softmax")
+    stored(tmp_path / "runs", "same_task", f"// row_sum\n{SOURCE}", 2.0)
+    _, (_, first), (_, second) = found(tmp_path, [f"nearest:{tmp_path / 'runs'}"])
+
+    assert (f"// row_sum\n{SOURCE}", f"// softmax\n{SOURCE}") == (first, second)
