@@ -15,6 +15,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -168,12 +169,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("overrides", nargs="*", help="of the configuration, e.g. language=triton target=h200")
     arguments = parser.parse_args(argv)
     records: list[dict[str, Any]] = []
-    with ServerClient(arguments.url, arguments.model) as client:
+    with ExitStack() as stack:
+        client = stack.enter_context(ServerClient(arguments.url, arguments.model))
+        out = stack.enter_context(arguments.out.open("w", encoding="utf-8")) if arguments.out is not None else None
         for name in arguments.tasks.split(","):
             problem = build_problem(composed([f"task={name}", *arguments.overrides]))
-            records += measured(problem, client, arguments)
-    if arguments.out is not None:
-        arguments.out.write_text("".join(json.dumps(each) + "\n" for each in records), encoding="utf-8")
+            for each in measured(problem, client, arguments):
+                records.append(each)
+                if out is not None:  # at once: answers of a model are dear, and a run may be stopped
+                    out.write(json.dumps(each) + "\n")
+                    out.flush()
     print(table(records))
     return 0
 
