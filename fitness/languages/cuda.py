@@ -20,8 +20,8 @@ from ..target import Target
 from ..task import Task
 from .disassembly import sass
 from .launch_syntax import host_part, rewrite_launches
-from .python_hosted import WORKERS, versions
-from .simt import simt_build
+from .python_hosted import WORKERS, digest_of_workers, versions
+from .simt import simt_build, simt_fingerprint
 
 _INSTALL = "pip install nvidia-cuda-nvrtc cuda-bindings, or install the CUDA toolkit"
 _ENVIRONMENT = {"LC_ALL": "C", "PATH": "/usr/local/bin:/usr/bin:/bin", "TMPDIR": ".", "HOME": "."}
@@ -80,9 +80,11 @@ class Cuda:
             ToolchainError: There is neither NVRTC nor nvcc.
         """
         if target.name == "interpret":
-            return f"simt {find_compiler().version}"
+            return simt_fingerprint()
         if self._uses_nvrtc():
-            return f"nvrtc {versions('nvidia-cuda-nvrtc', 'cuda-bindings')} {find_compiler().version} {target.arch}"
+            ours = digest_of_workers("ahead_cuda.py", "build_cuda.py", "cuda_host.h")
+            nvrtc = versions("nvidia-cuda-nvrtc", "cuda-bindings")
+            return f"nvrtc {nvrtc} {find_compiler().version} {target.arch} {ours}"
         return f"nvcc {self._nvcc()} {target.arch}"
 
     def _uses_nvrtc(self) -> bool:

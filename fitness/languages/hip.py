@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..ahead import AheadBuild
-from ..compiler import find_compiler
 from ..errors import ToolchainError
 from ..kernel import Kernel
 from ..language import Build
@@ -17,7 +16,7 @@ from ..target import Target
 from ..task import Task
 from .launch_syntax import rewrite_launches
 from .python_hosted import WORKERS
-from .simt import simt_build
+from .simt import simt_build, simt_fingerprint
 
 _CLANGS = ("clang++-21", "clang++-20", "clang++-19", "clang++-18", "clang++")
 
@@ -68,7 +67,7 @@ class Hip:
             ToolchainError: There is no ROCm here, or no C++ compiler for the interpreter.
         """
         if target.name == "interpret":
-            return f"simt {find_compiler().version}"
+            return simt_fingerprint()
         return f"hipcc {_hipcc()} {target.arch}"
 
     def build_ahead(self, kernel: Kernel, task: Task, arch: str, workdir: Path) -> AheadBuild:

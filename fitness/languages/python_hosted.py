@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.metadata
 import importlib.util
 import json
@@ -10,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ..ahead import AheadBuild, python_reads
+from ..cache import digest_of
 from ..errors import ToolchainError
 from ..kernel import Kernel
 from ..language import Build
@@ -39,6 +41,12 @@ def module_ahead(
     (workdir / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
     argv = (sys.executable, "-I", "-B", str(WORKERS / worker), "manifest.json")
     return AheadBuild(argv, artifacts, reads=python_reads())
+
+
+@functools.cache
+def digest_of_workers(*names: str) -> str:
+    """Returns a digest of programs and headers of ours that a build depends on, for a cache key."""
+    return digest_of(*((WORKERS / name).read_bytes() for name in names))[:16]
 
 
 def require(modules: Mapping[str, str], language: str) -> None:

@@ -8,7 +8,7 @@ from ..compiler import find_compiler
 from ..kernel import Kernel
 from ..language import Build
 from .launch_syntax import rewrite_launches
-from .python_hosted import WORKERS
+from .python_hosted import WORKERS, digest_of_workers
 
 _HEADERS = (
     "cuda_runtime.h",
@@ -18,6 +18,18 @@ _HEADERS = (
     "hip/hip_runtime.h",
     "hip/hip_fp16.h",
 )
+
+
+_FLAGS = ("-std=c++20", "-O2", "-w", "-fPIC", "-shared", "-I.", "-fno-gnu-unique")
+
+
+def simt_fingerprint() -> str:
+    """Returns all that such a build depends on beside the source.
+
+    Raises:
+        ToolchainError: There is no C++ compiler.
+    """
+    return " ".join(("simt", find_compiler().version, *_FLAGS, digest_of_workers("simt.h")))
 
 
 def simt_build(kernel: Kernel, workdir: Path, warp: int) -> Build:
@@ -36,7 +48,7 @@ def simt_build(kernel: Kernel, workdir: Path, warp: int) -> Build:
         (workdir / name).parent.mkdir(exist_ok=True)
         (workdir / name).write_text("", encoding="utf-8")
     compiler = find_compiler()
-    flags = ("-std=c++20", "-O2", "-w", "-fPIC", "-shared", "-I.", f"-DKERNELWRIGHT_WARP={warp}", "-fno-gnu-unique")
-    argv = (*compiler.argv, *flags, "-include", str(WORKERS / "simt.h"), "kernel.cpp", "-o", "kernel.so")
+    define = f"-DKERNELWRIGHT_WARP={warp}"
+    argv = (*compiler.argv, *_FLAGS, define, "-include", str(WORKERS / "simt.h"), "kernel.cpp", "-o", "kernel.so")
     environment = {"LC_ALL": "C", "PATH": "/usr/bin:/bin", "TMPDIR": ".", "HOME": "."}
     return Build(argv, Path("kernel.so"), "shared_object", reads=(WORKERS, *compiler.reads), environment=environment)

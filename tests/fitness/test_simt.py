@@ -132,3 +132,10 @@ def test_a_search_refuses_a_target_without_times(command, tmp_path):
 
     assert done.returncode in {1, 2}
     assert "latency_us" in done.stderr
+
+
+def test_a_build_is_kept_by_all_that_it_depends_on(monkeypatch):
+    before = Cuda().fingerprint(Interpret())
+    monkeypatch.setattr("fitness.languages.simt.digest_of_workers", lambda *names: "another header")
+
+    assert before != Cuda().fingerprint(Interpret())
