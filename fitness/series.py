@@ -54,6 +54,11 @@ class Series:
         ratios: FloatArray = self.wall_s[1] / self.wall_s[0]
         return ratios
 
+    def is_precise(self, target: float, rng: np.random.Generator) -> bool:
+        """Tells whether the interval of the median ratio is within ``target``, a fraction, of it on both sides."""
+        middle, (low, high) = ratio_interval([self.ratios], rng)
+        return max(high - middle, middle - low) <= target * middle
+
     def measurement(self, rng: np.random.Generator, reference_us: float | None) -> Measurement:
         """Returns the record; ``reference_us`` is the calibrated latency of the baseline, if there is one."""
         speedup, interval = ratio_interval([self.ratios], rng)

@@ -25,7 +25,7 @@ from .sandbox import Sandbox
 from .series import Series
 from .session import Failed, Session
 from .settings import Settings
-from .statistics import FloatArray, ratio_interval
+from .statistics import FloatArray
 from .task import Task, Workload
 
 _TRIP_S = 200e-6
@@ -108,12 +108,12 @@ class Stopwatch:
             blocks.append((wall, cpu))
             repeated, taken = repeated + again, taken + wall.shape[1]
             series = self._series(pool, plan, trips, blocks, repeated)
-            if taken >= self._precision.max_pairs or time.monotonic() >= deadline or self._is_precise(series, rng):
+            if (
+                taken >= self._precision.max_pairs
+                or time.monotonic() >= deadline
+                or series.is_precise(self._precision.target, rng)
+            ):
                 return series
-
-    def _is_precise(self, series: Series, rng: np.random.Generator) -> bool:
-        middle, (low, high) = ratio_interval([series.ratios], rng)
-        return max(high - middle, middle - low) <= self._precision.target * middle
 
     def _series(
         self, pool: Pool, plan: Plan, trips: list[int], blocks: list[tuple[FloatArray, FloatArray]], repeated: int

@@ -17,7 +17,7 @@ from ..evaluation import Status
 from ..pool import Pool
 from ..series import Precision, Series
 from ..session import Failed
-from ..statistics import FloatArray, ratio_interval
+from ..statistics import FloatArray
 from ..task import Task
 from .session import DeviceSession
 
@@ -138,13 +138,9 @@ class DeviceStopwatch:
             wall: FloatArray = np.array(taken, dtype=np.float64).T
             series = Series(exam.pool.workload.name, wall, wall, calls[0], 0)
             late = time.monotonic() >= deadline or len(taken) >= self._precision.max_pairs
-            if late or self._is_precise(series, rng):
+            if late or series.is_precise(self._precision.target, rng):
                 self._bound(exam, float(np.median(wall[0])))
                 return series
-
-    def _is_precise(self, series: Series, rng: np.random.Generator) -> bool:
-        middle, (low, high) = ratio_interval([series.ratios], rng)
-        return max(high - middle, middle - low) <= self._precision.target * middle
 
     def _warm_up(self, side: int, exam: Exam) -> int:
         """Calls until compilers and clocks have settled; returns the calls of a block."""
