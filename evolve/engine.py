@@ -117,6 +117,7 @@ class Engine:
         self._leftovers = Leftovers(journal)
         # A client means waiting for a network; without one, operators are pure and threads would only cost time.
         waits = proposers if brief.client is not None else 0
+        self._unrewarded: list[tuple[Individual, Sequence[Individual]]] = []
         self._flight = Flight(self._operators, self._stream, evaluations.submit, self._refuses, waits)
         self._planned = self._committed = 0
         self._held = self._started = False
@@ -245,10 +246,19 @@ class Engine:
         individual = individual_of(slot, proposal, self._objectives, generation)
         self._committed += 1
         self._enter(individual, slot.plan.parents, proposal.lesson)
-        reward_arm(self._brief.client, individual, slot.plan.parents)
+        self._unrewarded.append((individual, slot.plan.parents))
         if self.ledger.budget.seconds is not None:
             self._look_at_clock(f"slot-{slot.index}")
         return individual
+
+    def _reward_arms(self) -> None:
+        """Tells the models what a generation's answers were worth.
+
+        Not at each commit: threads that still propose for the same generation would choose their model by chance.
+        """
+        for individual, parents in self._unrewarded:
+            reward_arm(self._brief.client, individual, parents)
+        self._unrewarded.clear()
 
     def _enter(self, individual: Individual, parents: Sequence[Individual], lesson: str) -> None:
         self._books.enter(individual, parents, lesson, len(self._flight))
@@ -258,6 +268,7 @@ class Engine:
     def _report(self, offspring: Sequence[Individual]) -> Generation:
         """Closes a generation: clock, record, logbook, journal."""
         index = offspring[-1].generation
+        self._reward_arms()
         self._look_at_clock(str(index))
         best = self._books.champion.best
         if best is None:
