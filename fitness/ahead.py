@@ -18,6 +18,7 @@ from .compiler import find_compiler
 from .errors import TaskError
 from .evaluation import JSON, Status
 from .kernel import Kernel
+from .logs import plain
 from .sandbox import Cell, Completed, Limits, find_sandbox
 from .task import Task
 
@@ -127,7 +128,7 @@ def compile_ahead(
         static = language.static_metrics(workdir, arch, done.log) if status is Status.OK else {}
         seconds = {"build": done.wall_s, "read": time.perf_counter() - started}
         size = sum(path.stat().st_size for path in artifacts) if status is Status.OK else 0
-        log = _without_paths(done.log, workdir)
+        log = plain(done.log)
         return Compilation(status, arch, {**static, "artifacts": len(artifacts)} if static else {}, size, log, seconds)
 
 
@@ -154,11 +155,6 @@ def _status(done: Completed) -> Status:
     if (os.WIFSIGNALED(done.status) and os.WTERMSIG(done.status) == 9) or "MemoryError" in done.log:
         return Status.OUT_OF_MEMORY
     return Status.BUILD_FAILED
-
-
-def _without_paths(log: str, workdir: Path) -> str:
-    """Shortens absolute paths to their last part: they say nothing about the kernel."""
-    return re.sub(r"(?:/[\w.+-]+){2,}/([\w.+-]+)", r"\1", log.replace(f"{workdir}/", "").replace("/scratch/", ""))
 
 
 def python_reads() -> tuple[Path, ...]:

@@ -28,7 +28,7 @@ class Precision:
     target: float = 0.01
     time_limit_s: float = 0.4
     sample_s: float = 1e-3
-    judged_calls: int = 4
+    judged_calls: int = 8
 
 
 @dataclass

@@ -49,7 +49,7 @@ class Settings:
     target_precision: float = 0.01
     time_limit_s: float = 0.4
     sample_s: float = 1e-3
-    judged_calls: int = 4
+    judged_calls: int = 8
 
     def __post_init__(self) -> None:
         for name in ("build_timeout_s", "run_timeout_s", "time_limit_s", "sample_s", "target_precision"):
