@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Self
 
 from .arena import Arena
+from .confined import Confined
 from .errors import MachineError, SandboxError
 from .evaluation import Status
 from .language import Kind
@@ -34,7 +35,7 @@ from .native import (
     driver,
     runtime_files,
 )
-from .sandbox import Cell, Confined, Limits, Sandbox
+from .sandbox import Cell, Limits, Sandbox
 
 _READY_US = 10_000_000
 

@@ -13,8 +13,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from ..confined import Confined
 from ..evaluation import JSON, Status
-from ..sandbox import Confined
 from ..session import Failed
 
 Arrays = dict[str, NDArray[Any]]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Self, TypeVar
 
-from ..sandbox import kill_all
+from ..confined import kill_all
 from .serial import run_once_more
 
 Result = TypeVar("Result")

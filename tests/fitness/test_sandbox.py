@@ -8,7 +8,8 @@ import pytest
 
 from fitness import SandboxError
 from fitness.compiler import find_compiler
-from fitness.sandbox import Cell, Limits, find_sandbox, kill_all
+from fitness.confined import kill_all
+from fitness.sandbox import Cell, Limits, find_sandbox
 
 LIMITS = Limits(wall_s=20.0, cpu_s=5, memory_bytes=1 << 30)
 MECHANISMS = [
