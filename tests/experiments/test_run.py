@@ -183,7 +183,7 @@ def wait_for_line(process, beginning):
 @pytest.mark.parametrize(("sent", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_ends_a_run_cleanly_and_the_printed_command_goes_on(tmp_path, command, sent, status):
     folder = tmp_path / "run"
-    process = start(folder)
+    process = start(folder, "generations=8")  # more than it can finish before the signal, on however busy a machine
     wait_for_line(process, "generation 1")
     os.killpg(process.pid, sent)
     _, err = process.communicate(timeout=300)
