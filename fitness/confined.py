@@ -10,13 +10,36 @@ import struct
 import subprocess
 import weakref
 from contextlib import suppress
-from typing import Self
+from typing import Protocol, Self
 
 from .errors import SandboxError
 from .native import ENDED, HELLO, Side
 
 _MESSAGE = struct.Struct("=IIQQ232s")
 _GREETING_US = 10_000_000
+
+
+class Process(Protocol):
+    """What is needed of `subprocess.Popen`."""
+
+    pid: int
+    returncode: int | None
+
+    def poll(self) -> int | None: ...  # noqa: D102
+    def wait(self, timeout: float | None = None) -> int: ...  # noqa: D102
+    def kill(self) -> None: ...  # noqa: D102
+
+
+def socket_pair() -> tuple[socket.socket, socket.socket]:
+    """Returns our end and theirs; on ours the system attaches who sent what, from the first message on."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+    return ours, theirs
+
+
+def log_file() -> int:
+    """Returns the descriptor of a file in memory, for what a process writes."""
+    return os.memfd_create("log", os.MFD_CLOEXEC)
 
 
 class Confined:
@@ -27,7 +50,7 @@ class Confined:
 
     def __init__(
         self,
-        process: subprocess.Popen[bytes],
+        process: Process,
         init: socket.socket,
         work: socket.socket,
         log: int,

@@ -139,7 +139,7 @@ _SIGNATURES = {
     "kw_peak_bytes": (ctypes.c_double, [_U64, ctypes.c_double]),
 }
 
-_SOURCES = ("protocol.hpp", "driver.hpp", "driver.cpp", "confine.hpp", "runner.cpp")
+_SOURCES = ("protocol.hpp", "driver.hpp", "driver.cpp", "confine.hpp", "init.hpp", "runner.cpp", "forked.cpp")
 _RUNTIME = (
     "c.so.6",
     "m.so.6",
@@ -158,12 +158,13 @@ _RUNTIME = (
 _FLAGS = {
     "driver.so": ("-O3", "-march=native", "-ffp-contract=fast", "-fPIC", "-shared", "driver.cpp"),
     "runner": ("-O2", "-rdynamic", "runner.cpp", "-ldl"),
+    "forked.so": ("-O2", "-fPIC", "-shared", "forked.cpp"),
 }
 
 
 @functools.lru_cache(maxsize=4)
 def native(compiler: Compiler) -> Path:
-    """Returns the folder with ``driver.so`` and ``runner``, built on the first use.
+    """Returns the folder with ``driver.so``, ``runner`` and ``forked.so``, built on the first use.
 
     Raises:
         ToolchainError: The compiler cannot build them.

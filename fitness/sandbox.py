@@ -15,12 +15,12 @@ import socket
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
 from .compiler import Compiler
-from .confined import Confined
+from .confined import Confined, log_file, socket_pair
 from .errors import SandboxError
 from .native import driver, native
 
@@ -122,11 +122,8 @@ class Sandbox:
         Raises:
             SandboxError: It does not come up.
         """
-        init, init_there = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        work, work_there = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        for ours in (init, work):  # the system attaches who sent what, from the first message on
-            ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
-        log = os.memfd_create("log", os.MFD_CLOEXEC)
+        (init, init_there), (work, work_there) = socket_pair(), socket_pair()
+        log = log_file()
         there = [init_there.fileno(), work_there.fileno()] + ([arena_fd] if arena_fd >= 0 else [])
         arguments = self._runner(cell, limits, options, there, command)
         try:
@@ -171,10 +168,14 @@ class Sandbox:
         there: Sequence[int],
         command: Sequence[str],
     ) -> list[str]:
-        program = native(self.compiler) / "runner"
+        descriptors = dict(zip(("init_fd", "work_fd", "arena_fd"), there, strict=False))
+        settings = self.confinement(cell, limits, {**descriptors, **options})
+        program = str(native(self.compiler) / "runner")
+        return [program, *settings, "--", *command] if command else [program, *settings]
+
+    def confinement(self, cell: Cell, limits: Limits, options: Mapping[str, object]) -> list[str]:
+        """Returns what a process must be told to confine itself, as ``key=value``."""
         settings: dict[str, object] = {
-            "init_fd": there[0],
-            "work_fd": there[1],
             "cpu_s": limits.cpu_s,
             "memory_bytes": limits.memory_bytes,
             "file_bytes": limits.file_bytes,
@@ -183,9 +184,7 @@ class Sandbox:
             "seccomp": int("seccomp" not in self.missing),
             **options,
         }
-        if len(there) > 2:
-            settings["arena_fd"] = there[2]
-        arguments = [str(program), *(f"{key}={value}" for key, value in settings.items())]
+        arguments = [f"{key}={value}" for key, value in settings.items()]
         if self.mechanism == "limits" and "Landlock" not in self.missing:
             readable = [*(_SYSTEM if cell.has_system else ()), *_FILES, "/dev/null", "/dev/urandom"]
             readable += map(str, cell.reads)
@@ -196,7 +195,20 @@ class Sandbox:
             writable = (*([cell.scratch] if cell.scratch else []), *devices, *cell.writes, "/dev/null")
             arguments += [f"write={path}" for path in writable]
             arguments += ["read=/proc", "read=/sys"] if cell.has_proc else []
-        return [*arguments, "--", *command] if command else arguments
+        return arguments
+
+    def zygote_command(self, cell: Cell, scratches: Path, command: Sequence[str]) -> list[str]:
+        """Returns how a trusted process is started that confines forks of its own: see `fitness.device.zygote`.
+
+        What its forks will share is read-only, but for ``scratches``, which holds their folders.
+        """
+        if self.mechanism == "limits":
+            return list(command)
+        argv = self._wrap(replace(cell, scratch=None, writes=(*cell.writes, scratches)), list(command))
+        at = argv.index("--")
+        # It leaves when its parent hangs up; this flag would look at the thread that happened to start it.
+        before = [each for each in argv[:at] if each != "--die-with-parent"]
+        return [*before, "--dir", "/scratch", "--remount-ro", "/", *argv[at:]]
 
     def _wrap(self, cell: Cell, arguments: list[str]) -> list[str]:
         if self.mechanism == "limits":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections import OrderedDict, deque
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ import numpy as np
 from ..cache import Cache
 from ..check import Case, Findings
 from ..contest import Contest, Rival
+from ..errors import SandboxError
 from ..gate import Gate
 from ..material import Material
 from ..sandbox import Sandbox
@@ -21,18 +23,22 @@ from ..session import Artifact, Failed
 from ..settings import Settings
 from ..target import Target
 from ..task import Task
-from .session import DeviceSession, start_device
+from .session import DeviceSession, device_cell, start_device
 from .timing import DeviceStopwatch, Exam, check_on_device
+from .zygote import Zygote
 
+_LOG = logging.getLogger("kernelwright.fitness")
 _START_S = 90.0
+_STARTERS = 16  # threads that wait for a fork to wake its device
 _KEPT = 16
 
 
 class DeviceBench:
     """Workers of a GPU target. A worker serves one candidate; the next ones are started while it runs.
 
-    Importing torch takes seconds, so ``target.spares`` workers wait ready, each for one use. A checked
-    candidate keeps its worker until it is timed; the baseline keeps its own for good, as it is trusted.
+    Importing torch takes seconds, so workers are forks of a process that has done it; waking a GPU takes
+    a part of one, so ``target.spares`` workers wait ready, each for one use. A checked candidate keeps its
+    worker until it is timed; the baseline keeps its own for good, as it is trusted.
 
     Attributes:
         gate: Lets all builds and checks pass: what they do on the CPU does not disturb a GPU.
@@ -44,7 +50,10 @@ class DeviceBench:
         self.gate = Gate()
         self._lock = threading.Lock()
         self._timing: dict[int, threading.Lock] = {}
-        self._starter = ThreadPoolExecutor(max_workers=4, thread_name_prefix="device-worker")
+        self._devices: tuple[Path, ...] = getattr(target, "device_files", tuple)()
+        cell = device_cell(self._devices, target.environment(0))
+        self._zygote: Zygote | None = Zygote(sandbox, cell, _START_S)
+        self._starter = ThreadPoolExecutor(max_workers=_STARTERS, thread_name_prefix="device-worker")
         self._spares: dict[int, deque[Future[DeviceSession]]] = {}
         self._checked: OrderedDict[tuple[Path, int], DeviceSession] = OrderedDict()
         self._baselines: dict[tuple[Path, int], DeviceSession] = {}
@@ -137,8 +146,19 @@ class DeviceBench:
     # ---- workers ------------------------------------------------------------------------------------------
 
     def _start(self, device: int) -> DeviceSession:
-        devices: tuple[Path, ...] = getattr(self.target, "device_files", tuple)()
-        return start_device(self.sandbox, self.task, self.target.environment(device), devices, _START_S)
+        """Returns a worker whose device is awake; forked where that works, else a program of its own."""
+        environment = self.target.environment(device)
+        if self._zygote is not None:
+            try:
+                return start_device(
+                    self.sandbox, self.task, environment, self._devices, timeout_s=_START_S, zygote=self._zygote
+                )
+            except SandboxError as error:
+                _LOG.warning(
+                    "each worker imports everything anew, which takes seconds, for none can be forked: %s", error
+                )
+                self._zygote = None
+        return start_device(self.sandbox, self.task, environment, self._devices, timeout_s=_START_S)
 
     def _next(self, device: int) -> DeviceSession:
         """Returns a fresh worker, and has others started."""
@@ -205,3 +225,5 @@ class DeviceBench:
         for session in sessions:
             session.close()
         self._starter.shutdown()
+        if self._zygote is not None:
+            self._zygote.close()

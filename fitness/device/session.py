@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import tempfile
 import time
@@ -22,6 +23,7 @@ from ..sandbox import Cell, Limits, Sandbox
 from ..session import Artifact, Failed
 from ..task import Task
 from .process import Arrays, DeviceProcess
+from .zygote import Zygote
 
 _WORKER = Path(__file__).resolve().parent.parent / "workers" / "device.py"
 
@@ -125,8 +127,20 @@ class DeviceSession:
         self.close()
 
 
+def device_cell(devices: Sequence[Path], variables: Mapping[str, str], scratch: Path | None = None) -> Cell:
+    """Returns what a worker sees: this Python, ``devices`` (files and folders of the driver) and its scratch folder."""
+    path = {"PATH": "/usr/local/bin:/usr/bin:/bin", "OPENBLAS_NUM_THREADS": "1", "TRITON_DEFAULT_FP_FUSION": "1"}
+    return Cell((*python_reads(), *devices), scratch, {**path, **variables})
+
+
 def start_device(
-    sandbox: Sandbox, task: Task, environment: Mapping[str, str], devices: Sequence[Path], timeout_s: float
+    sandbox: Sandbox,
+    task: Task,
+    environment: Mapping[str, str],
+    devices: Sequence[Path],
+    *,
+    timeout_s: float,
+    zygote: Zygote | None = None,
 ) -> DeviceSession:
     """Starts a worker: torch is imported and the device awake, and no candidate is loaded.
 
@@ -136,36 +150,50 @@ def start_device(
         environment: Variables of the target.
         devices: Device files and folders of the driver that it must reach.
         timeout_s: Wall clock of everything that the worker will do.
+        zygote: Forks it; None starts a program, which imports everything anew.
 
     Raises:
+        SandboxError: It cannot be confined.
         TargetUnavailable: It does not come up.
     """
-    folder = tempfile.TemporaryDirectory(prefix="kernelwright-", ignore_cleanup_errors=True)
+    parent = zygote.folder if zygote else None
+    folder = tempfile.TemporaryDirectory(prefix="kernelwright-", dir=parent, ignore_cleanup_errors=True)
     Path(folder.name).chmod(0o777)
+    if zygote is not None and zygote.caches.is_dir():
+        shutil.copytree(zygote.caches, Path(folder.name) / "triton")
     home = "/scratch" if sandbox.mechanism == "bubblewrap" else folder.name
-    variables = {
-        "PATH": "/usr/local/bin:/usr/bin:/bin",
-        "HOME": home,
-        "TMPDIR": home,
-        "TRITON_CACHE_DIR": f"{home}/triton",
-        "TORCHINDUCTOR_CACHE_DIR": f"{home}/inductor",
-        "TRITON_DEFAULT_FP_FUSION": "1",
-        **environment,
-    }
-    ours, theirs = os.pipe(), os.pipe()  # commands to the worker, answers from it
-    cell = Cell((*python_reads(), *devices), Path(folder.name), variables)
+    caches = {"TRITON_CACHE_DIR": f"{home}/triton", "TORCHINDUCTOR_CACHE_DIR": f"{home}/inductor"}
+    cell = device_cell(devices, {"HOME": home, "TMPDIR": home, **caches, **environment}, Path(folder.name))
     limits = Limits(timeout_s, int(16 * timeout_s), 0, file_bytes=1 << 30, processes=4096, descriptors=4096)
-    command = (sys.executable, "-I", "-B", str(_WORKER))
+    ours, theirs = os.pipe(), os.pipe()  # commands to the worker, answers from it
+    channel, options = (ours[0], theirs[1]), {"local_sockets": 1}
     try:
-        confined = sandbox.start(cell, limits, {"local_sockets": 1}, command, channel=(ours[0], theirs[1]))
+        if zygote is not None:
+            confined = zygote.start(cell, limits, options, channel)
+        else:
+            command = (sys.executable, "-I", "-B", str(_WORKER))
+            confined = sandbox.start(cell, limits, options, command, channel=channel)
+    except BaseException:
+        os.close(ours[1])
+        os.close(theirs[0])
+        folder.cleanup()
+        raise
     finally:
         os.close(ours[0])
         os.close(theirs[1])
-    process = DeviceProcess(confined, theirs[0], ours[1])
+    return _greet(DeviceProcess(confined, theirs[0], ours[1]), task, folder)
+
+
+def _greet(process: DeviceProcess, task: Task, folder: tempfile.TemporaryDirectory[str]) -> DeviceSession:
+    """Waits until the device is awake."""
     try:
         process.receive()
     except Failed as failure:
         process.close()
         folder.cleanup()
         raise TargetUnavailable(f"the device worker does not come up: {failure.log.splitlines()[-1:]}") from failure
+    except BaseException:
+        process.close()
+        folder.cleanup()
+        raise
     return DeviceSession(process, task, folder)

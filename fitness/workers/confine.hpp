@@ -177,6 +177,8 @@ constexpr uint64_t LANDLOCK_READ = 1u | 4u | 8u;     // execute, read a file, li
 constexpr uint64_t LANDLOCK_ALL = (1u << 13) - 1;    // every right of the first version
 constexpr uint64_t LANDLOCK_REFER = 1u << 13;        // of the second: moving a file to another folder
 
+constexpr uint64_t LANDLOCK_SCOPE = 1u | 2u;         // of the sixth: no signals and no abstract sockets to others
+
 inline void allow_path(int ruleset, const char* path, uint64_t rights) {
     struct __attribute__((packed)) {
         uint64_t rights;
@@ -193,8 +195,10 @@ inline void allow_path(int ruleset, const char* path, uint64_t rights) {
 // Leaves only `readable` paths for reading and `writable` ones for everything. False where the kernel has no Landlock.
 inline bool restrict_files(const std::vector<const char*>& readable, const std::vector<const char*>& writable) {
     const long version = syscall(__NR_landlock_create_ruleset, nullptr, 0, 1);
-    uint64_t handled = LANDLOCK_ALL | (version >= 2 ? LANDLOCK_REFER : 0);
-    int ruleset = static_cast<int>(syscall(__NR_landlock_create_ruleset, &handled, sizeof handled, 0));
+    const uint64_t handled = LANDLOCK_ALL | (version >= 2 ? LANDLOCK_REFER : 0);
+    const uint64_t rules[3] = {handled, 0, version >= 6 ? LANDLOCK_SCOPE : 0};  // files, network, scope
+    const size_t size = (version >= 6 ? 3 : 1) * sizeof *rules;
+    int ruleset = static_cast<int>(syscall(__NR_landlock_create_ruleset, rules, size, 0));
     if (ruleset < 0) return false;
     for (const char* path : readable) allow_path(ruleset, path, LANDLOCK_READ);
     for (const char* path : writable) allow_path(ruleset, path, handled);

@@ -431,12 +431,8 @@ class Session:
         return facts, {name: copy.cpu().numpy() for name, copy in copies.items() if copy is not None}
 
 
-def main():
+def serve(pipes):
     """Serves the parent until it closes its end."""
-    pipes = Pipes(os.dup(0), os.dup(1))
-    with open(os.devnull, "rb") as nothing:
-        os.dup2(nothing.fileno(), 0)
-    os.dup2(2, 1)
     device = Device()
     session = Session(pipes, device)
     pipes.write({"ready": True, "pid": os.getpid()})
@@ -461,6 +457,15 @@ def main():
             pipes.write({"failed": kind, "log": traceback.format_exc()[-8000:]})
             return
         pipes.write(reply, results)
+
+
+def main():
+    """Serves as a program of its own: standard input and output are the pipes."""
+    pipes = Pipes(os.dup(0), os.dup(1))
+    with open(os.devnull, "rb") as nothing:
+        os.dup2(nothing.fileno(), 0)
+    os.dup2(2, 1)
+    serve(pipes)
 
 
 if __name__ == "__main__":

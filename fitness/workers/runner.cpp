@@ -6,49 +6,18 @@
 // `command` (a compiler) or loads `object` and calls `symbol` whenever the driver asks. When the child ends, for
 // whatever reason, init reports its wait status and kills everything that is left; when the driver hangs up, too.
 #include <dlfcn.h>
-#include <poll.h>
 #include <stdarg.h>
 #include <sys/mman.h>
-#include <sys/signalfd.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
 
 #include <exception>
 #include <new>
 
-#include "confine.hpp"
-#include "protocol.hpp"
+#include "init.hpp"
 #if defined(__x86_64__)
 #include <xmmintrin.h>
 #endif
 
 using namespace kernelwright;
-
-static const char* option(char** argv, const char* key, const char* missing) {
-    size_t length = strlen(key);
-    for (char** each = argv + 1; *each && strcmp(*each, "--") != 0; ++each)
-        if (strncmp(*each, key, length) == 0 && (*each)[length] == '=') return *each + length + 1;
-    return missing;
-}
-
-static long number(char** argv, const char* key, long missing) {
-    const char* text = option(argv, key, nullptr);
-    return text ? strtol(text, nullptr, 10) : missing;
-}
-
-static std::vector<const char*> all(char** argv, const char* key) {
-    std::vector<const char*> found;
-    size_t length = strlen(key);
-    for (char** each = argv + 1; *each && strcmp(*each, "--") != 0; ++each)
-        if (strncmp(*each, key, length) == 0 && (*each)[length] == '=') found.push_back(*each + length + 1);
-    return found;
-}
-
-static void say(int fd, uint32_t kind, uint32_t sequence, uint64_t value, uint64_t extra = 0, const char* text = "") {
-    Message message{kind, sequence, value, extra, {}};
-    strncpy(message.text, text, sizeof message.text - 1);
-    send(fd, &message, sizeof message, MSG_NOSIGNAL);
-}
 
 // ---- memory -------------------------------------------------------------------------------------------
 
@@ -179,15 +148,6 @@ static uint32_t call_all(void* function, Invoke call, const long* table, int wid
 
 // ---- the child ----------------------------------------------------------------------------------------
 
-static void apply_limits(char** argv) {
-    limit(RLIMIT_CORE, 0);
-    limit(RLIMIT_CPU, static_cast<uint64_t>(number(argv, "cpu_s", 60)));
-    limit(RLIMIT_FSIZE, static_cast<uint64_t>(number(argv, "file_bytes", 65536)));
-    limit(RLIMIT_NOFILE, static_cast<uint64_t>(number(argv, "descriptors", 64)));
-    limit(RLIMIT_NPROC, static_cast<uint64_t>(number(argv, "processes", 512)));
-    if (long bytes = number(argv, "memory_bytes", 0)) limit(RLIMIT_AS, static_cast<uint64_t>(bytes));
-}
-
 static char** command(char** argv) {
     for (char** each = argv + 1; *each; ++each)
         if (strcmp(*each, "--") == 0) return each + 1;
@@ -200,11 +160,7 @@ static char** command(char** argv) {
 }
 
 [[noreturn]] static void child(char** argv, int work) {
-    sigset_t none;
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, nullptr);
-    signal(SIGPIPE, SIG_DFL);
-    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    become_child();
     char** program = command(argv);
     const int arena_fd = static_cast<int>(number(argv, "arena_fd", -1));
     const long arena_bytes = number(argv, "arena_bytes", 0);
@@ -234,70 +190,17 @@ static char** command(char** argv) {
 
 // ---- init ---------------------------------------------------------------------------------------------
 
-// Kills every process that has become ours; orphans of killed ones become ours next. Ends when none is left.
-static void kill_descendants() {
-    for (;;) {
-        DIR* folder = opendir("/proc");
-        if (folder) {
-            while (dirent* entry = readdir(folder)) {
-                char path[64], text[256];
-                int pid = atoi(entry->d_name), parent = 0;
-                if (pid <= 0) continue;
-                snprintf(path, sizeof path, "/proc/%d/stat", pid);
-                int fd = open(path, O_RDONLY | O_CLOEXEC);
-                if (fd < 0) continue;
-                ssize_t length = read(fd, text, sizeof text - 1);
-                close(fd);
-                text[length > 0 ? length : 0] = 0;
-                const char* after = strrchr(text, ')');
-                if (after && sscanf(after + 1, " %*c %d", &parent) == 1 && parent == getpid()) kill(pid, SIGKILL);
-            }
-            closedir(folder);
-        }
-        pid_t gone;
-        while ((gone = waitpid(-1, nullptr, WNOHANG)) > 0) {
-        }
-        if (gone < 0 && errno == ECHILD) return;
-        usleep(500);
-    }
-}
-
 int main(int, char** argv) {
     const int init = static_cast<int>(number(argv, "init_fd", 3));
     const int work = static_cast<int>(number(argv, "work_fd", 4));
     prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     if (getpid() != 1) prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0);
-    sigset_t watched;
-    sigemptyset(&watched);
-    sigaddset(&watched, SIGCHLD);
-    sigaddset(&watched, SIGTERM);
-    sigaddset(&watched, SIGINT);
-    sigprocmask(SIG_BLOCK, &watched, nullptr);
-    const int signals = signalfd(-1, &watched, SFD_CLOEXEC);
+    const int signals = watched_signals();
     say(init, HELLO, 0, 0);
     const pid_t pid = fork();
     if (pid == 0) child(argv, work);
     close_descriptors({init, signals});
-    int status = 0;
-    rusage used{};
-    for (bool running = pid > 0; running;) {
-        pollfd polled[2] = {{init, POLLIN, 0}, {signals, POLLIN, 0}};
-        poll(polled, 2, -1);
-        if (polled[0].revents) break;  // the driver hung up, or wants us gone
-        signalfd_siginfo info;
-        if (read(signals, &info, sizeof info) == sizeof info && info.ssi_signo != SIGCHLD) break;
-        pid_t gone;
-        while ((gone = wait4(-1, &status, WNOHANG, &used)) > 0 && gone != pid) {
-        }
-        if (gone == pid) {
-            uint64_t cpu_us = static_cast<uint64_t>(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000000u +
-                              static_cast<uint64_t>(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
-            if (getpid() != 1) kill_descendants();
-            say(init, ENDED, 0, static_cast<uint64_t>(status), cpu_us);
-            running = false;
-        }
-    }
-    if (getpid() != 1) kill_descendants();
+    watch(init, signals, pid);
     return 0;  // as process 1 of its namespace, its end is everybody's
 }
