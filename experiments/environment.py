@@ -25,6 +25,9 @@ LIBRARIES = (
     "tree-sitter-cpp",
     "torch",
     "triton",
+    "numba",
+    "pyopencl",
+    "pocl-binary-distribution",
 )
 TRAJECTORY = ("python", "numpy", "deap")
 """What bit-identical replay is promised for; a random stream may change between releases of these."""

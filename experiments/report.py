@@ -30,6 +30,9 @@ from .records import load_run, write_whole
 from .runs import Run
 from .wording import environment_rows, figures, headline, spent_rows, statuses, subtitle, time_text, trust
 
+LEXERS = {"opencl": "c", "hip": "cuda", **dict.fromkeys(("triton", "cute", "flydsl", "numba"), "python")}
+"""By language, where pygments has another name for it."""
+
 HIGHLIGHT_LINES = 4000
 
 
@@ -117,7 +120,7 @@ def _highlighted(run: Run, formatter: HtmlFormatter[str]) -> Markup | None:
     if source is None:
         return None
     try:
-        lexer: Any = get_lexer_by_name({"triton": "python", "cute": "python"}.get(run.language, run.language))
+        lexer: Any = get_lexer_by_name(LEXERS.get(run.language, run.language))
     except ClassNotFound:
         lexer = TextLexer()
     if source.count("\n") > HIGHLIGHT_LINES:

@@ -210,6 +210,7 @@ def subject(task: str, language: str, target: str) -> str:
         "hip": "HIP C++",
         "triton": "Triton",
         "cute": "CuTe",
+        "numba": "Numba",
         "opencl": "OpenCL",
     }
     return f"{task} in {spoken.get(language, language)} on {'the CPU' if target == 'cpu' else target}"

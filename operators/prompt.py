@@ -101,6 +101,7 @@ def messages(
 def outside(wanted: Contract, brief: Brief) -> str:
     """Returns the contract in words."""
     name = "contract_python" if wanted.family == "python" else "contract_c" if wanted.parameters else "contract_other"
+    name = f"contract_{wanted.language}" if wanted.language in {"numba", "opencl"} else name
     values: Mapping[str, str] = {
         "title": wanted.title,
         "signature": wanted.signature,

@@ -16,7 +16,7 @@ from .tables import Sweep
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-LEXERS = {"cpp": "cpp", "cuda": "cuda", "hip": "cuda"}
+LEXERS = {"cpp": "cpp", "cuda": "cuda", "hip": "cuda", "opencl": "c"}
 """Lexer by language; every other language is hosted by Python."""
 
 

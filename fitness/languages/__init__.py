@@ -1,6 +1,6 @@
 """What kernels are written in: one class a file.
 
-`Cpp` for the CPU; `Cuda`, `Triton` and `Cute` for NVIDIA; `Hip`, `Triton` and `FlyDSL` for AMD;
+`Cpp`, `Numba` and `OpenCL` for the CPU; `Cuda`, `Triton` and `Cute` for NVIDIA; `Hip`, `Triton` and `FlyDSL` for AMD;
 `ExternalLanguage` for what only a private toolchain builds.
 """
 
@@ -10,6 +10,8 @@ from .cute import Cute
 from .external import ExternalLanguage
 from .flydsl import FlyDSL
 from .hip import Hip
+from .numba import Numba
+from .opencl import OpenCL
 from .triton import Triton
 
-__all__ = ["Cpp", "Cuda", "Cute", "FlyDSL", "Hip", "Triton", "ExternalLanguage"]
+__all__ = ["Cpp", "Cuda", "Cute", "FlyDSL", "Hip", "Numba", "OpenCL", "Triton", "ExternalLanguage"]

@@ -17,6 +17,8 @@ from .distributions import as_float32, draw
 
 Sizes = Sequence[Mapping[str, int]]
 
+_ENTRY_POINTS = {".py": "kernel_fn", ".cl": "launch"}
+
 _SEEDS = Path(__file__).parent / "seeds"
 _SUFFIXES = {
     "cpp": ".cpp",
@@ -152,7 +154,7 @@ class TensorTask:
         for folder in (Path(self.seeds), _SEEDS) if self.seeds else (_SEEDS,):
             path = folder / f"{self.name}{suffix}"
             if path.is_file():
-                entry_point = "kernel_fn" if suffix.endswith(".py") else "kernel"
+                entry_point = _ENTRY_POINTS.get(path.suffix, "kernel")
                 return Kernel(path.read_text(encoding="utf-8"), language, entry_point)
         wanted = f"{self.name}{suffix}"
         raise TaskError(

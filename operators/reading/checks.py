@@ -67,6 +67,8 @@ _LABELS = {
             "cuda",
             "cu",
             "hip",
+            "cl",
+            "opencl",
             "code",
             "text",
             "txt",
@@ -74,7 +76,7 @@ _LABELS = {
             "diff",
         )
     ),
-    "python": frozenset(("", "py", "python", "python3", "triton", "code", "text", "txt", "plaintext", "diff")),
+    "python": frozenset(("", "py", "python", "python3", "triton", "numba", "code", "text", "txt", "plaintext", "diff")),
 }
 
 
@@ -112,7 +114,7 @@ def fault(code: str, label: str, wanted: Contract) -> Fault | None:
     """Returns what keeps a piece of code from being a kernel, or None."""
     if wanted.family == "python":
         return _python_fault(code, label, wanted)
-    return _c_fault(code, label, wanted)
+    return (_opencl_fault if wanted.language == "opencl" else _c_fault)(code, label, wanted)
 
 
 def _elision(texts: list[str], code: str) -> Fault | None:
@@ -149,6 +151,18 @@ def _c_fault(code: str, label: str, wanted: Contract) -> Fault | None:
     if unclosed(code):
         return Outcome.TRUNCATED, "the code ends in the middle: braces or parentheses are still open"
     return _signature_fault(found, wanted)
+
+
+def _opencl_fault(code: str, label: str, wanted: Contract) -> Fault | None:
+    elided = _elision(comments(code), blanked(code))
+    if not re.search(rf"^[ \t]*#[ \t]*pragma[ \t]+{wanted.entry_point}\b", blanked(code), re.MULTILINE):
+        missing = _wrong_language(code, label, wanted) or elided
+        return missing or (Outcome.NO_ENTRY_POINT, f"the code launches no kernel: write {wanted.signature}")
+    if elided is not None:
+        return elided
+    if unclosed(code):
+        return Outcome.TRUNCATED, "the code ends in the middle: braces or parentheses are still open"
+    return None
 
 
 def _type_of(parameter: str) -> str:
@@ -217,7 +231,7 @@ def _python_signature_fault(arguments: ast.arguments, wanted: Contract) -> Fault
     required = positional - len(arguments.defaults)
     keyword_only = sum(default is None for default in arguments.kw_defaults)
     most = float("inf") if arguments.vararg else positional
-    if not required <= len(wanted.inputs) <= most or keyword_only:
+    if not required <= wanted.arity <= most or keyword_only:
         takes = (
             f"takes {required} to {positional} arguments" if required != positional else f"takes {positional} arguments"
         )

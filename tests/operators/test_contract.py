@@ -13,7 +13,8 @@ from operators.reading import Outcome, read_answer
 
 MEMBERS = [getattr(tasks, name) for name in tasks.__all__]
 TASKS = [member for member in MEMBERS if isinstance(getattr(member, "name", None), str)]
-LANGUAGES = {"cpp": "cpp", "cuda": "cpp", "hip": "cpp", "triton": "python", "cute": "python", "flydsl": "python"}
+C_LIKE, HOSTED = ("cpp", "cuda", "hip", "opencl"), ("triton", "cute", "flydsl", "numba")
+LANGUAGES = {**dict.fromkeys(C_LIKE, "cpp"), **dict.fromkeys(HOSTED, "python")}
 
 
 def _seeds() -> list[tuple[str, str]]:
@@ -60,4 +61,33 @@ def test_a_python_contract_names_arrays_and_result() -> None:
 
 def test_an_unknown_language_is_told_to_keep_what_it_sees() -> None:
     brief = cpp_brief()
-    assert "Keep the interface" in outside(contract(brief.task, "opencl", "cpp"), brief)
+    assert "Keep the interface" in outside(contract(brief.task, "mtia_cpp", "cpp"), brief)
+
+
+def test_an_opencl_contract_names_the_launch_and_the_arguments_of_every_kernel() -> None:
+    brief = cpp_brief("matmul")
+    text = outside(contract(brief.task, "opencl", "cpp"), brief)
+    arguments = "const __global float* a, const __global float* b, __global float* c, long M, long N, long K"
+    assert ("#pragma launch NAME" in text, f"__kernel void NAME({arguments})" in text) == (True, True)
+
+
+def test_a_numba_contract_names_the_types_of_its_arguments() -> None:
+    brief = cpp_brief("row_sum")
+    text = outside(contract(brief.task, "numba", "python"), brief)
+    head = '@cfunc("void(CPointer(float32), CPointer(float32), int64, int64)")\ndef kernel_fn(x, y, M, N):'
+    assert head in text
+
+
+@pytest.mark.parametrize(
+    ("language", "answer", "outcome"),
+    [
+        ("opencl", "__kernel void f(__global float* y) { y[0] = 0; }", Outcome.NO_ENTRY_POINT),
+        ("opencl", "#pragma launch f global(1)\n__kernel void f(__global float* y) { y[0] = 0;", Outcome.TRUNCATED),
+        ("opencl", "def kernel_fn(x):\n    return x\n", Outcome.WRONG_LANGUAGE),
+        ("numba", "def kernel_fn(x):\n    return x\n", Outcome.SIGNATURE_CHANGED),
+        ("numba", "def other(x, y, M, N):\n    pass\n", Outcome.NO_ENTRY_POINT),
+    ],
+)
+def test_an_answer_that_breaks_the_contract_is_told_apart(language, answer, outcome) -> None:
+    wanted = contract(cpp_brief("row_sum").task, language, LANGUAGES[language])
+    assert outcome == read_answer(f"```{wanted.fence}\n{answer}\n```", wanted).outcome
