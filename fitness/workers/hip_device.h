@@ -142,11 +142,16 @@ KERNELWRIGHT_FUNCTION float sinf(float x) { return __builtin_elementwise_sin(x);
 KERNELWRIGHT_FUNCTION float cosf(float x) { return __builtin_elementwise_cos(x); }
 // tanh(x) = 1 - 2 / (exp(2x) + 1); exact at both ends, within a few ulp of 1 between them.
 KERNELWRIGHT_FUNCTION float tanhf(float x) { return 1.0f - 2.0f / (expf(2.0f * x) + 1.0f); }
-// Abramowitz and Stegun 7.1.26 has an absolute error of 1.5e-7, one ulp of 1.
-KERNELWRIGHT_FUNCTION float erff(float x) {
-    const float a = fabsf(x), t = 1.0f / (1.0f + 0.3275911f * a);
+// The complement of erf for a >= 0: Abramowitz and Stegun 7.1.26, with an absolute error of 1.5e-7, one ulp of 1.
+KERNELWRIGHT_FUNCTION float kernelwright_erfc(float a) {
+    const float t = 1.0f / (1.0f + 0.3275911f * a);
     const float p = ((((1.061405429f * t - 1.453152027f) * t + 1.421413741f) * t - 0.284496736f) * t + 0.254829592f) * t;
-    return __builtin_copysignf(1.0f - p * expf(-a * a), x);
+    return p * expf(-a * a);
+}
+KERNELWRIGHT_FUNCTION float erff(float x) { return __builtin_copysignf(1.0f - kernelwright_erfc(fabsf(x)), x); }
+KERNELWRIGHT_FUNCTION float erfcf(float x) {
+    const float tail = kernelwright_erfc(fabsf(x));
+    return x < 0.0f ? 2.0f - tail : tail;
 }
 template <class T> KERNELWRIGHT_FUNCTION T max(T a, T b) { return a > b ? a : b; }
 template <class T> KERNELWRIGHT_FUNCTION T min(T a, T b) { return a < b ? a : b; }

@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from fitness import Kernel, Status, TaskError, ToolchainError
+from fitness import Kernel, Status, TaskError, ToolchainError, tasks
 from fitness.ahead import AheadLanguage, compile_ahead
 from fitness.languages import Cpp, Cuda, Cute, FlyDSL, Hip, Triton
 from fitness.tasks import RowSum, Softmax
@@ -44,6 +44,38 @@ def test_a_seed_compiles_and_tells_its_registers(language, arch, metric):
     assert Status.OK == compilation.status, compilation.log
     assert compilation.static[metric] > 0
     assert compilation.artifact_bytes > 1000
+
+
+SHIPPED = [getattr(tasks, name) for name in tasks.__all__ if name != "TensorTask"]
+TURNS = ("sm_90a", "gfx90a", "gfx942", "gfx950")
+
+
+@TRITON
+@pytest.mark.parametrize(
+    ("task", "arch"),
+    [(task, TURNS[index % len(TURNS)]) for index, task in enumerate(SHIPPED)],
+    ids=lambda value: value if isinstance(value, str) else value.name,
+)
+def test_every_triton_seed_compiles(task, arch):
+    compilation = compile_ahead(task().seed_kernel("triton"), task(), Triton(), arch)
+
+    assert Status.OK == compilation.status, compilation.log
+
+
+@NVRTC
+@pytest.mark.parametrize("task", SHIPPED, ids=lambda task: task.name)
+def test_every_cuda_seed_compiles(task):
+    compilation = compile_ahead(task().seed_kernel("cuda"), task(), Cuda(), "sm_90a")
+
+    assert Status.OK == compilation.status, compilation.log
+
+
+@CLANG
+@pytest.mark.parametrize("task", SHIPPED, ids=lambda task: task.name)
+def test_every_hip_seed_compiles(task):
+    compilation = compile_ahead(task().seed_kernel("hip"), task(), Hip(), "gfx942")
+
+    assert Status.OK == compilation.status, compilation.log
 
 
 @pytest.mark.parametrize(("language", "arch", "metric"), [BUILDS[i] for i in (0, 4, 6, 8, 9)])

@@ -4,7 +4,7 @@ import importlib.util
 
 import pytest
 
-from fitness import Evaluator, Kernel, Status
+from fitness import Evaluator, Kernel, Status, tasks
 from fitness.languages import Triton
 from fitness.targets import Interpret
 from fitness.tasks import RowSum
@@ -35,6 +35,17 @@ def test_the_seed_is_correct_and_not_timed(evaluator):
     assert Status.OK == evaluation.status, evaluation.log
     assert "not_timed" in evaluation.flags
     assert evaluation.latency_us is None
+
+
+@pytest.mark.parametrize(
+    "task", [getattr(tasks, name) for name in tasks.__all__ if name != "TensorTask"], ids=lambda task: task.name
+)
+def test_every_task_has_a_correct_triton_seed(task):
+    made = Evaluator(task(), Interpret(spares=0, most_elements=150), Triton(), run_timeout_s=120)
+    try:
+        assert {} == made.calibrate().reference_latency_us  # TaskError where the seed is missing or wrong
+    finally:
+        made.close()
 
 
 CHEATS = {

@@ -1,11 +1,15 @@
 """CUDA and HIP sources on fibers: the real evaluator, no GPU."""
 
+from pathlib import Path
+
 import pytest
 
-from fitness import Evaluator, Kernel, Status
+from fitness import Evaluator, Kernel, Status, tasks
 from fitness.languages import Cuda, Hip
 from fitness.targets import Interpret
 from fitness.tasks import RowSum, Softmax, Transpose
+
+SEEDS = Path(tasks.__file__).parent / "seeds"
 
 
 def judged(source, task=None, language=None):
@@ -109,12 +113,38 @@ def test_hip_has_warps_of_64():
     assert Status.OK == judged(source, language=Hip()).status
 
 
-@pytest.mark.parametrize("task", [Softmax(), Transpose()], ids=lambda task: task.name)
-@pytest.mark.parametrize("language", [Cuda(), Hip()], ids=lambda language: language.name)
-def test_seeds_are_correct(task, language):
-    evaluation = judged(task.seed_kernel(language.name).source, task, language)
+CUDA_SEEDED = [
+    task
+    for task in (getattr(tasks, name) for name in tasks.__all__)
+    if task is not tasks.TensorTask and (SEEDS / f"{task.name}.cu").is_file()
+]
+
+
+@pytest.mark.parametrize("task", CUDA_SEEDED, ids=lambda task: task.name)
+def test_cuda_seeds_are_correct(task):
+    few = task(check_sizes=task().check_sizes[2:8])
+    evaluation = judged(few.seed_kernel("cuda").source, few)
 
     assert Status.OK == evaluation.status, evaluation.log
+
+
+@pytest.mark.parametrize("task", [Softmax(), Transpose()], ids=lambda task: task.name)
+def test_hip_seeds_are_correct(task):
+    evaluation = judged(task.seed_kernel("hip").source, task, Hip())
+
+    assert Status.OK == evaluation.status, evaluation.log
+
+
+def test_every_task_has_a_cuda_seed():
+    assert {path.stem for path in SEEDS.glob("*.cpp") if not path.stem.endswith("_tunable")} == {
+        task.name for task in CUDA_SEEDED
+    }
+
+
+@pytest.mark.parametrize("task", CUDA_SEEDED, ids=lambda task: task.name)
+def test_a_hip_seed_is_the_cuda_seed_with_hips_stream(task):
+    cuda = task().seed_kernel("cuda").source
+    assert cuda.replace("cudaStream_t", "hipStream_t") == task().seed_kernel("hip").source
 
 
 def test_a_block_that_is_too_large_cannot_be_launched():
