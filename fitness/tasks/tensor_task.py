@@ -26,6 +26,7 @@ _SUFFIXES = {
     "hip": ".hip",
     "opencl": ".cl",
     "triton": "_triton.py",
+    "torch": "_torch.py",
     "cute": "_cute.py",
     "flydsl": "_flydsl.py",
     "numba": "_numba.py",

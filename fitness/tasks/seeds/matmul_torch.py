@@ -1,0 +1,5 @@
+"""Matrix product through the vendor's library."""
+
+
+def kernel_fn(a, b):
+    return a @ b
