@@ -15,6 +15,7 @@ from rich.table import Table
 from evolve import Budget, Engine, Generation
 from llm import LLMError
 
+from .baseline_rows import baseline_rows
 from .build import build_engine, build_problem, problem_facts
 from .environment import keep_environment
 from .progress import Progress
@@ -107,9 +108,13 @@ def _keep_result(engine: Engine, latest: Generation, run_dir: Path) -> None:
 
 
 def _figures(evaluation: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the numbers of an evaluation without its samples."""
+    """Returns the numbers of an evaluation, and of its baselines where it has any, without samples."""
     names = ("status", "latency_us", "reference_latency_us", "speedup", "interval", "max_rel_error", "flags")
-    return {name: evaluation[name] for name in names}
+    figures = {name: evaluation[name] for name in names}
+    if "baselines" in evaluation:
+        short = ("name", "status", "speedup", "interval")
+        figures["baselines"] = [{name: each[name] for name in short} for each in evaluation["baselines"]]
+    return figures
 
 
 def final_table(engine: Engine, latest: Generation, title: str) -> Table:
@@ -122,6 +127,8 @@ def final_table(engine: Engine, latest: Generation, title: str) -> Table:
     if verified is not None:
         told = speedup_text(verified) if verified.ok else f"failed: {verified.status}"
         table.add_row("re-verified speedup", told, style="bold")
+    for row in baseline_rows(verified):
+        table.add_row(f"over {row.meaning}", row.text)
     if best.latency_us is not None and best.reference_latency_us is not None:
         table.add_row(
             "time of a call", f"{time_text(best.latency_us)}, the seed's {time_text(best.reference_latency_us)}"

@@ -32,7 +32,8 @@ example:
   python -m experiments.evaluate kernel=mine.cpp task=softmax language=cpp target=cpu
 
 the object on standard output holds status, latency_us, reference_latency_us, speedup, interval,
-max_rel_error, flags, measurements, log, seconds. speedup is over the task's naive seed kernel.
+max_rel_error, flags, measurements, log, seconds. speedup is over the task's naive seed kernel. On a GPU, baselines
+has the speedups over torch, eager and compiled, and over the vendor's call where there is one.
 exit status: 0 whatever the verdict, 1 broken machine, 2 wrong usage
 """
 
@@ -77,7 +78,11 @@ def evaluate(kernel: Kernel, problem: Problem) -> Evaluation:
     print(f"measuring the seed kernel of {problem.task.name} on this machine", file=sys.stderr)
     calibration = evaluator.calibrate()
     print("building, checking and timing the kernel", file=sys.stderr)
-    return evaluator.evaluate(kernel, calibration)
+    evaluation = evaluator.evaluate(kernel, calibration)
+    if not (evaluation.ok and evaluator.baselines):
+        return evaluation
+    print(f"timing it against torch: {', '.join(evaluator.baselines)}", file=sys.stderr)
+    return evaluator.compare(kernel, evaluation)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

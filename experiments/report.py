@@ -24,6 +24,7 @@ from pygments.util import ClassNotFound
 from fitness import Evaluation
 
 from . import faults, plots
+from .baseline_rows import baseline_rows
 from .lineage import lineage
 from .names import check_import_names
 from .records import load_run, write_whole
@@ -78,6 +79,7 @@ def render(run: Run) -> str:
         best_file=run.best_file,
         measurements=measured.measurements if measured is not None else (),
         measured_when=_measured_when(run, measured),
+        baselines=baseline_rows(measured),
         strips=_strips(measured) if measured is not None else "",
         trust=trust(run),
         spent=spent_rows(run),

@@ -6,6 +6,7 @@ the record with its closed `Status`. Members live in the sub-packages `tasks`, `
 `targets` and `executors`; `spaces` has recorded tuning spaces, which are searched by look-up.
 """
 
+from .baselines import BASELINES
 from .errors import (
     FitnessError,
     MachineError,
@@ -16,7 +17,7 @@ from .errors import (
     TaskError,
     ToolchainError,
 )
-from .evaluation import Calibration, Duel, Evaluation, Measurement, Status
+from .evaluation import Baseline, Calibration, Duel, Evaluation, Measurement, Status
 from .evaluator import Evaluator
 from .executor import Executor
 from .kernel import Kernel
@@ -40,6 +41,8 @@ __all__ = [
     "Evaluator",
     "Evaluation",
     "Measurement",
+    "Baseline",
+    "BASELINES",
     "Status",
     "Duel",
     "Calibration",

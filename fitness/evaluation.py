@@ -86,6 +86,40 @@ class Measurement:
 
 
 @dataclass(frozen=True, slots=True)
+class Baseline:
+    """A kernel against something else that computes its task, timed in pairs.
+
+    Attributes:
+        name: Of the other one, e.g. ``"compile"``.
+        status: Of the other one; what is not ``OK`` was not compared.
+        speedup: Geometric mean over workloads of its time / the kernel's time.
+        interval: Bootstrap 95 % interval of ``speedup``.
+        measurements: One a workload; the baseline of these is the other one.
+        log: Why it was not compared.
+    """
+
+    name: str
+    status: Status = Status.OK
+    speedup: float | None = None
+    interval: tuple[float, float] | None = None
+    measurements: tuple[Measurement, ...] = ()
+    log: str = ""
+
+    def to_json(self) -> JSON:
+        """Returns a JSON object with the field names as keys."""
+        data = {name: _plain(getattr(self, name)) for name in self.__slots__}
+        return {**data, "measurements": [measurement.to_json() for measurement in self.measurements]}
+
+    @classmethod
+    def from_json(cls, data: JSON) -> Baseline:
+        """Reads what `to_json` wrote."""
+        measurements = tuple(Measurement.from_json(each) for each in data["measurements"])
+        interval = tuple(data["interval"]) if data["interval"] is not None else None
+        status = Status(data["status"])
+        return cls(**{**data, "status": status, "interval": interval, "measurements": measurements})
+
+
+@dataclass(frozen=True, slots=True)
 class Evaluation:
     """What became of one kernel on one task and target.
 
@@ -104,6 +138,7 @@ class Evaluation:
         seconds: Wall time by stage: ``build``, ``check``, ``time``, ``queue``.
         static: Metrics of the artifact that its toolchain tells, e.g. ``{"registers": 40}``.
         artifact: Digest of the built object's code and data, whatever became of it; empty where nothing was built.
+        baselines: How it compares with what else computes the task, where that was asked for.
 
     Raises:
         ValueError: A field is present that the status does not allow, or a number is not finite.
@@ -122,6 +157,7 @@ class Evaluation:
     seconds: Mapping[str, float] = field(default_factory=dict)
     static: Mapping[str, float] = field(default_factory=dict)
     artifact: str = ""
+    baselines: tuple[Baseline, ...] = ()
 
     def __post_init__(self) -> None:
         timing = (self.latency_us, self.reference_latency_us, self.speedup, self.interval)
@@ -141,9 +177,12 @@ class Evaluation:
         return self.status is Status.OK
 
     def to_json(self) -> JSON:
-        """Returns a JSON object with the field names as keys and a ``schema``."""
+        """Returns a JSON object with the field names as keys and a ``schema``, and ``baselines`` if there are any."""
         data = {name: _plain(getattr(self, name)) for name in self.__slots__}
         data["measurements"] = [measurement.to_json() for measurement in self.measurements]
+        data["baselines"] = [baseline.to_json() for baseline in self.baselines]
+        if not self.baselines:  # most have none, and older records know no such key
+            del data["baselines"]
         return {"schema": SCHEMA, **data}
 
     @classmethod
@@ -165,6 +204,7 @@ class Evaluation:
                 "measurements": tuple(Measurement.from_json(each) for each in fields["measurements"]),
                 "interval": tuple(interval) if interval is not None else None,
                 "flags": tuple(fields["flags"]),
+                "baselines": tuple(Baseline.from_json(each) for each in fields.get("baselines", ())),
             }
         )
 

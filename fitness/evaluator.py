@@ -5,12 +5,14 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
 
 from . import policy
+from .baselines import Challenger, check_baselines
 from .bench import Bench
 from .build import Builder
 from .cache import digest_of
@@ -57,13 +59,15 @@ class Evaluator:
         settings: All settings.
 
     Raises:
-        ValueError: A setting is out of range, or a forbidden flag is unknown.
+        ValueError: A setting is out of range, a forbidden flag or a baseline is unknown, or baselines are asked for
+            on a target without them.
     """
 
     def __init__(self, task: Task, target: Target, language: Language, **settings: Any) -> None:
         self.task, self.target, self.language = task, target, language
-        forbid = tuple(settings.pop("forbid", ()))
-        self.settings = Settings(forbid=forbid, **settings)
+        forbid, baselines = (tuple(settings.pop(name, ())) for name in ("forbid", "baselines"))
+        self.settings = Settings(forbid=forbid, baselines=baselines, **settings)
+        check_baselines(self.settings.baselines, target)
         self._start()
 
     def _start(self) -> None:
@@ -111,12 +115,18 @@ class Evaluator:
             return self._made_builder
 
     @property
+    def baselines(self) -> tuple[str, ...]:
+        """What `compare` times a kernel against."""
+        return self.settings.baselines
+
+    @property
     def key(self) -> str:
         """Digest of task, target, language and settings, for the journal."""
         workloads = [repr(each) for each in (*self.task.check_workloads, *self.task.time_workloads)]
         seed = self.task.seed_kernel(self.language.name).digest
         # The target by its configuration: what a probe finds must not be needed to replay elsewhere.
-        return digest_of(self.task.name, *workloads, repr(self.target), self.language.name, seed, repr(self.settings))
+        settings = (repr(self.settings), *self.settings.baselines)
+        return digest_of(self.task.name, *workloads, repr(self.target), self.language.name, seed, *settings)
 
     def describe(self) -> Mapping[str, str]:
         """Returns how evaluations are made here, for people."""
@@ -141,11 +151,22 @@ class Evaluator:
     def verify(self, kernel: Kernel, calibration: Calibration, device: int = 0) -> Evaluation:
         """Evaluates again from nothing: new processes, sizes and data that no kernel has seen, new samples.
 
+        Then times the kernel against the baselines that the settings name.
+
         Raises:
             FitnessError: The machine or the task failed, twice; not the kernel.
         """
         material = Material.draw(self.task, secret_generator())
-        return _twice(lambda: self._evaluate(kernel, calibration, device, material))
+        evaluation = _twice(lambda: self._evaluate(kernel, calibration, device, material))
+        return _twice(lambda: self._with_baselines(kernel, evaluation, device, material))
+
+    def compare(self, kernel: Kernel, evaluation: Evaluation, device: int = 0) -> Evaluation:
+        """Adds to the evaluation of a kernel how it compares with the baselines that the settings name.
+
+        Raises:
+            FitnessError: The machine failed, twice.
+        """
+        return _twice(lambda: self._with_baselines(kernel, evaluation, device, self._material()))
 
     def calibrate(self, device: int = 0) -> Calibration:
         """Measures the scale and the noise of a run: the seed kernel against itself, and the machine's peaks.
@@ -249,6 +270,17 @@ class Evaluator:
             interval=interval,
             max_rel_error=draft.max_rel_error,
         )
+
+    def _with_baselines(self, kernel: Kernel, evaluation: Evaluation, device: int, material: Material) -> Evaluation:
+        """A kernel that fails while it is compared fails: its outputs were judged."""
+        if not (evaluation.measurements and self.settings.baselines):
+            return evaluation
+        try:
+            challenger = Challenger(self._bench, self._artifact(kernel), material, device, self._rng)
+            found = challenger.against(self.settings.baselines)
+        except Failed as failure:
+            return Draft(kernel, set(evaluation.flags), dict(evaluation.seconds)).failed(failure)
+        return replace(evaluation, baselines=found)
 
     def _duel(self, challenger: Kernel, elite: Kernel, calibration: Calibration, device: int) -> Duel:
         floor = max(calibration.noise_floor, self._floor)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from .policy import FLAGS
@@ -31,6 +31,7 @@ class Settings:
         time_limit_s: No new pair after this time, all workloads together.
         sample_s: Shortest sample; shorter calls are put together.
         judged_calls: Timed calls of each block whose outputs are judged.
+        baselines: Names of `fitness.baselines.BASELINES` that verified kernels are timed against.
 
     Raises:
         ValueError: One is out of its range, or a forbidden flag is unknown.
@@ -50,6 +51,7 @@ class Settings:
     time_limit_s: float = 0.4
     sample_s: float = 1e-3
     judged_calls: int = 8
+    baselines: tuple[str, ...] = field(default=(), repr=False)  # the key of a run without them is as it was
 
     def __post_init__(self) -> None:
         for name in ("build_timeout_s", "run_timeout_s", "time_limit_s", "sample_s", "target_precision"):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from evolve import Engine, Journal, RecordedEvaluations
 from evolve.policies.generational import MuPlusLambda
-from fitness import Calibration, Duel, Evaluation, Kernel, Measurement, Status
+from fitness import Baseline, Calibration, Duel, Evaluation, Kernel, Measurement, Status
 from operators import Proposal
 from toy_search import Inline, ToyOperator, brief
 
@@ -59,7 +60,11 @@ class HostileEvaluator:
     def verify(self, kernel: Kernel, calibration: Calibration, device: int = 0) -> Evaluation:
         if self._verdict is not Status.OK:
             return Evaluation(kernel.digest, self._verdict, log=HOSTILE)
-        return self.evaluate(kernel, calibration)
+        baselines = (
+            Baseline("eager", speedup=1.25, interval=(1.2, 1.3)),
+            Baseline("compile", Status.RUN_TIMEOUT, log=HOSTILE),
+        )
+        return replace(self.evaluate(kernel, calibration), baselines=baselines)
 
 
 def count_up(parents, rng):

@@ -57,7 +57,7 @@ class DeviceBench:
         self._spares: dict[int, deque[Future[DeviceSession]]] = {}
         self._checked: OrderedDict[tuple[Path, int], DeviceSession] = OrderedDict()
         self._baselines: dict[tuple[Path, int], DeviceSession] = {}
-        self._exams: dict[int, tuple[Exam, ...]] = {}
+        self._exams: tuple[Material, tuple[Exam, ...]] | None = None
 
     @contextmanager
     def alone(self) -> Iterator[None]:
@@ -103,18 +103,17 @@ class DeviceBench:
         exams = self._exams_of(material)
         with self._lock:
             checked = self._checked.pop((first.path, device), None)
-        with checked or self._load(first, device) as one:
+        with checked or self._load(first, device) as one, self._alone_on(device):
             try:
                 other = self._baseline(second, device)
             except Failed as failure:
                 raise Rival(failure) from failure
-            for session in (one, other):
+            for session in (one, other):  # the wait for the device is over and not theirs
                 session.limit(self.settings.run_timeout_s + self.settings.time_limit_s + _START_S)
             watch = DeviceStopwatch((one, other), self.settings.precision, self.settings.cache_regime == "cold")
             share_s = self.settings.time_limit_s / len(exams)
             try:
-                with self._alone_on(device):
-                    series = tuple(watch.measure(exam, share_s, rng) for exam in exams)
+                series = tuple(watch.measure(exam, share_s, rng) for exam in exams)
             except Failed as failure:
                 if watch.failed_side == 1:
                     self._drop_baseline(second, device)
@@ -131,10 +130,9 @@ class DeviceBench:
 
     def _exams_of(self, material: Material) -> tuple[Exam, ...]:
         with self._lock:
-            key = id(material)
-            if key not in self._exams:
-                self._exams = {key: tuple(Exam.prepare(self.task, pool) for pool in material.pools)}
-            return self._exams[key]
+            if self._exams is None or self._exams[0] is not material:
+                self._exams = material, tuple(Exam.prepare(self.task, pool) for pool in material.pools)
+            return self._exams[1]
 
     def peaks(self) -> tuple[float, float]:
         """Returns measured bytes and floating-point operations a second of the first device."""
@@ -193,17 +191,20 @@ class DeviceBench:
                 each.close()
 
     def _baseline(self, artifact: Artifact, device: int) -> DeviceSession:
-        """Returns the worker of a correct kernel, which stays for the next contest."""
+        """Returns the worker of a correct kernel, which stays for the next contest; the caller is alone on the device.
+
+        The first, the seed's, stays for good, and one other.
+        """
         with self._lock:
             found = self._baselines.get((artifact.path, device))
+            here = [key for key in self._baselines if key[1] == device]
+            surplus = [self._baselines.pop(key) for key in here[1:]] if found is None else []
+        for each in surplus:
+            each.close()
         if found is None:
             found = self._load(artifact, device)
             with self._lock:
-                old = list(self._baselines.values()) if len(self._baselines) >= 2 else []
-                self._baselines = {} if old else self._baselines
                 self._baselines[artifact.path, device] = found
-            for each in old:
-                each.close()
         return found
 
     def _drop_baseline(self, artifact: Artifact, device: int) -> None:

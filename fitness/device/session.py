@@ -26,6 +26,7 @@ from .process import Arrays, DeviceProcess
 from .zygote import Zygote
 
 _WORKER = Path(__file__).resolve().parent.parent / "workers" / "device.py"
+_PINGS = 5
 
 
 @dataclass
@@ -38,6 +39,7 @@ class DeviceSession:
         folder: Its scratch folder: compile caches, nothing of the project.
         max_rel_error: Largest error of a judged call so far.
         flags: What was noticed.
+        round_trip_s: What asking and answering takes, measured before the worker has met its candidate.
     """
 
     process: DeviceProcess
@@ -45,6 +47,7 @@ class DeviceSession:
     folder: tempfile.TemporaryDirectory[str]
     max_rel_error: float = 0.0
     flags: set[str] = field(default_factory=set)
+    round_trip_s: float = 0.0
 
     def limit(self, seconds: float) -> None:
         """Lets every answer from now on be late after ``seconds``."""
@@ -185,9 +188,14 @@ def start_device(
 
 
 def _greet(process: DeviceProcess, task: Task, folder: tempfile.TemporaryDirectory[str]) -> DeviceSession:
-    """Waits until the device is awake."""
+    """Waits until the device is awake, and measures a round trip."""
+    trips_s = []
     try:
         process.receive()
+        for _ in range(_PINGS):
+            start = time.perf_counter()
+            process.request({"command": "ping"})
+            trips_s.append(time.perf_counter() - start)
     except Failed as failure:
         process.close()
         folder.cleanup()
@@ -196,4 +204,4 @@ def _greet(process: DeviceProcess, task: Task, folder: tempfile.TemporaryDirecto
         process.close()
         folder.cleanup()
         raise
-    return DeviceSession(process, task, folder)
+    return DeviceSession(process, task, folder, round_trip_s=min(trips_s))

@@ -25,7 +25,7 @@ _BLOCK_S = 2e-3
 _MOST_CALLS = 20
 _WARM_UP_S = 0.03
 _JUDGED_BLOCKS = 2
-_TRAIN_BYTES = 1 << 29
+_TRAIN_BYTES = 1 << 30
 _TRAIN_S = 2e-3
 _REPLAYS = 3
 _CLAIM = 0.6  # caches are flushed for the events and not for the graph, so a true claim is rarely below 1
@@ -201,8 +201,7 @@ class DeviceStopwatch:
         _, arrays = session.process.request({"command": "outputs", "index": index})
         label = f"{exam.pool.workload.name}, a call replayed from a graph"
         session.judge(session.outputs_of(arrays, 0, axes), exam.instances[chosen], label)
-        if claimed_s < _CLAIM * best_s / calls - 3e-6:
-            text = (
-                f"events claim {claimed_s * 1e6:.1f} µs a call, the parent's clock says {best_s / calls * 1e6:.1f} µs"
-            )
+        seen_s = (best_s - session.round_trip_s) / calls  # a train may be short, for each call has inputs of its own
+        if claimed_s < _CLAIM * seen_s - 3e-6:
+            text = f"events claim {claimed_s * 1e6:.1f} µs a call, the parent's clock says {seen_s * 1e6:.1f} µs"
             raise Failed(Status.SUSPECT, text, session.max_rel_error)

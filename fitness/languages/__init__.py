@@ -1,7 +1,7 @@
 """What kernels are written in: one class a file.
 
 `Cpp`, `Numba` and `OpenCL` for the CPU; `Cuda`, `Triton` and `Cute` for NVIDIA; `Hip`, `Triton` and `FlyDSL` for AMD;
-`ExternalLanguage` for what only a private toolchain builds.
+`Torch` for what kernels are compared with; `ExternalLanguage` for what only a private toolchain builds.
 """
 
 from .cpp import Cpp
@@ -12,6 +12,7 @@ from .flydsl import FlyDSL
 from .hip import Hip
 from .numba import Numba
 from .opencl import OpenCL
+from .torch import Torch
 from .triton import Triton
 
-__all__ = ["Cpp", "Cuda", "Cute", "FlyDSL", "Hip", "Numba", "OpenCL", "Triton", "ExternalLanguage"]
+__all__ = ["Cpp", "Cuda", "Cute", "FlyDSL", "Hip", "Numba", "OpenCL", "Torch", "Triton", "ExternalLanguage"]

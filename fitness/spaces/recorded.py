@@ -46,6 +46,8 @@ class RecordedEvaluator:
         **settings: Of an evaluator that builds and times; nothing is built or timed here.
     """
 
+    baselines: tuple[str, ...] = ()
+
     def __init__(self, task: RecordedSpace, target: Any = None, language: Any = None, **settings: Any) -> None:
         del target, language, settings
         self._task = task

@@ -8,11 +8,11 @@ declares under ``arrays`` (name, dtype, shape). The parent sends inputs call by 
 expected value; this process returns outputs and times, and judges nothing. One process serves
 warm-up of the libraries, then exactly one candidate.
 
-Commands: ``probe`` (facts of the device), ``peaks`` (measured bandwidth and arithmetic; only before
-a candidate is loaded), ``load``, ``call`` (fresh inputs, outputs back), ``pool`` (inputs kept on the
-device), ``time`` (events around every call, caches flushed before each, chosen outputs back), ``train``
-(a CUDA graph of many calls, replayed on command so that the parent's own clock can bound what the
-events claim).
+Commands: ``probe`` (facts of the device), ``ping`` (nothing but an answer), ``peaks`` (measured bandwidth
+and arithmetic; these three only before a candidate is loaded), ``load``, ``call`` (fresh inputs, outputs
+back), ``pool`` (inputs kept on the device), ``time`` (events around every call, caches flushed before each,
+chosen outputs back), ``train`` (a CUDA graph of many calls, replayed on command so that the parent's own
+clock can bound what the events claim).
 
 Torch's dtype of a NumPy array decides the dtype of a tensor; bfloat16 travels as uint16.
 """
@@ -109,6 +109,10 @@ class Device:
         if self.gpu:
             self.torch.cuda.synchronize()
 
+    def event(self):
+        """Returns what marks a point in the device's order of work when it is recorded."""
+        return self.torch.cuda.Event(enable_timing=True) if self.gpu else CpuEvent()
+
     def flush(self):
         """Writes a buffer of twice the L2 cache."""
         if self.flush_buffer is None:
@@ -158,6 +162,18 @@ class Device:
             end.synchronize()
             times.append(start.elapsed_time(end) / 1e3)
         return min(times)
+
+
+class CpuEvent:
+    """The CPU's clock in the place of a GPU's event: work is done when its call returns."""
+
+    def record(self):
+        """Takes the time."""
+        self.at_s = time.perf_counter()
+
+    def elapsed_time(self, later):
+        """Returns milliseconds."""
+        return (later.at_s - self.at_s) * 1e3
 
 
 class Owned:
@@ -365,10 +381,10 @@ class Session:
 
     def time(self, message, arrays):
         """Times one call a variant, with flushed caches before each; returns the outputs of the judged ones."""
-        torch, axes, variants = self.device.torch, message["axes"], message["variants"]
+        axes, variants = message["axes"], message["variants"]
         first = self.pools[variants[0]["entry"]]
         inputs = [Owned(self.device, tensor.dtype, list(tensor.shape)) for tensor in first]
-        events = [[torch.cuda.Event(enable_timing=True) for _ in range(2)] for _ in variants]
+        events = [[self.device.event() for _ in range(2)] for _ in variants]
         results, facts = {}, {"forms": [], "tampered": []}
         for i, variant in enumerate(variants):
             outputs = self.candidate.outputs(axes)
@@ -395,6 +411,8 @@ class Session:
         The parent's clock runs from its ``go`` to the ``done``; before each replay all inputs are
         filled anew, so that a replay has to compute. Ends with the outputs of one call.
         """
+        if not self.device.gpu:
+            return {"captured": False, "reason": "there are no graphs on a CPU"}, {}
         torch, axes, variants = self.device.torch, message["axes"], message["variants"]
         sets = [[torch.empty_like(tensor) for tensor in self.pools[each["entry"]]] for each in variants]
         owned = [self.candidate.outputs(axes) for _ in variants]
@@ -444,6 +462,10 @@ def serve(pipes):
             continue
         if message["command"] == "peaks":
             pipes.write({"peaks": device.peaks()})
+            continue
+        if message["command"] == "ping":
+            device.synchronize()
+            pipes.write({})
             continue
         try:
             reply, results = commands[message["command"]](message, arrays)

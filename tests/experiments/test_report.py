@@ -56,6 +56,12 @@ def test_hostile_text_is_still_shown(page):
     assert HOSTILE in "".join(page.text)
 
 
+def test_speedups_over_torch_are_stated_and_so_is_why_there_is_none(page):
+    cells = [text.strip() for text in page.text]
+    assert "1.25× (1.20 – 1.30)" in cells
+    assert f"not compared: it is run_timeout; {HOSTILE}" in cells
+
+
 def test_every_element_is_closed(page):
     assert [] == page.open
 

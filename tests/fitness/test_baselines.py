@@ -1,0 +1,169 @@
+"""Kernels against torch: what is compared is correct, and a comparison says what it found. On a CPU, for want of a GPU."""
+
+import importlib.util
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fitness import Baseline, Calibration, Evaluation, Evaluator, Kernel, Status, TaskError, tasks
+from fitness.baselines import BASELINES, baseline_kernel
+from fitness.check import make_instance
+from fitness.compare import judge
+from fitness.device import DeviceBench
+from fitness.languages import Cpp, Torch, Triton
+from fitness.targets import Cpu, Interpret, Nvidia
+from fitness.tasks import RowSum, Softmax
+
+TORCH = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed")
+SHIPPED = [getattr(tasks, name) for name in tasks.__all__ if name != "TensorTask"]
+SIZES = ({"M": 64, "N": 257},)
+
+
+def expressions():
+    for task in SHIPPED:
+        for name in ("eager", "library"):
+            if baseline_kernel(task(), name) is not None:
+                yield pytest.param(task(), name, id=f"{task.name}-{name}")
+
+
+@TORCH
+@pytest.mark.parametrize(("task", "name"), list(expressions()))
+@pytest.mark.filterwarnings("ignore:Using padding='same' with even kernel lengths")
+def test_a_task_in_torch_is_correct_on_every_workload(task, name):
+    import torch
+
+    module: dict = {}
+    exec(baseline_kernel(task, name).source, module)
+    rng = np.random.default_rng(5)
+    for workload in (*task.check_workloads, *task.time_workloads, *task.hidden_workloads(rng)):
+        instance = make_instance(task, workload, rng)
+        made = module["kernel_fn"](*(torch.from_numpy(array.copy()) for array in instance.inputs.values()))
+        arrays = [each.numpy() for each in (made if isinstance(made, tuple) else (made,))]
+        assert [spec.dtype for spec in task.outputs.values()] == [str(array.dtype) for array in arrays]
+        verdict = judge(dict(zip(task.outputs, arrays, strict=True)), instance.expected, instance.tolerance)
+        assert "" == verdict.reason, workload.name
+
+
+@pytest.mark.parametrize("task", SHIPPED, ids=lambda task: task.name)
+def test_every_task_is_there_in_torch(task):
+    assert baseline_kernel(task(), "eager") is not None
+
+
+def test_a_task_without_torch_has_no_baselines():
+    class Bare:
+        def seed_kernel(self, language):
+            raise TaskError(f"no seed in {language}")
+
+    assert [None] * len(BASELINES) == [baseline_kernel(Bare(), name) for name in BASELINES]
+
+
+def test_compiled_baselines_end_with_a_compiled_entry_point():
+    eager, compiled, tuned = (baseline_kernel(RowSum(), name) for name in ("eager", "compile", "max_autotune"))
+    assert compiled.source.startswith(eager.source)
+    assert compiled.source.endswith("kernel_fn = torch.compile(kernel_fn, dynamic=False)\n")
+    assert 'mode="max-autotune-no-cudagraphs"' in tuned.source
+
+
+def test_unknown_baselines_are_refused_with_the_known_ones():
+    with pytest.raises(ValueError, match="baselines knows eager, compile, max_autotune, library; it does not know 'x'"):
+        Evaluator(RowSum(), Nvidia(), Triton(), baselines=["x"])
+
+
+def test_baselines_are_refused_where_workers_run_no_torch():
+    with pytest.raises(ValueError, match=r"baselines must be \[\] for target=cpu"):
+        Evaluator(RowSum(), Cpu(), Cpp(), baselines=["eager"])
+
+
+def test_the_key_of_an_evaluator_names_its_baselines():
+    plain, one = Evaluator(RowSum(), Nvidia(), Triton()), Evaluator(RowSum(), Nvidia(), Triton(), baselines=["eager"])
+    assert plain.key != one.key
+
+
+def test_records_come_back():
+    found = Baseline("eager", speedup=1.5, interval=(1.4, 1.6)), Baseline("compile", Status.RUN_TIMEOUT, log="late")
+    evaluation = Evaluation("0" * 32, Status.OK, baselines=found)
+    assert evaluation == Evaluation.from_json(evaluation.to_json())
+
+
+def test_records_without_baselines_are_as_they_were():
+    assert "baselines" not in Evaluation("0" * 32, Status.OK).to_json()
+
+
+class CpuBench(DeviceBench):
+    def peaks(self):
+        return 1e15, 1e18
+
+
+@dataclass(frozen=True)
+class TorchOnCpu:
+    """A stand-in for a GPU: the same worker and stopwatch, with the CPU's clock in the place of events."""
+
+    name: str = "torch_cpu"
+    arch: str = "native"
+    measures_time: bool = True
+    is_device: bool = True
+    spares: int = 0
+    bench = CpuBench
+
+    def environment(self, device):
+        return {"KERNELWRIGHT_DEVICE": "cpu", "OMP_NUM_THREADS": "1", "LC_ALL": "C"}
+
+    def device_files(self):
+        return Interpret().device_files()
+
+    def describe(self):
+        return {}
+
+
+SETTINGS = {"min_pairs": 3, "max_pairs": 3, "time_limit_s": 0.2, "run_timeout_s": 120.0, "build_timeout_s": 120.0}
+
+
+@pytest.fixture(scope="module")
+def compared(tmp_path_factory):
+    """Softmax in float64, which is slower than the seed, against two baselines, of which the second is wrong."""
+    folder = tmp_path_factory.mktemp("seeds")
+    softmax = Softmax(time_sizes=SIZES, seeds=str(folder))
+    plain = softmax.seed_kernel("torch").source
+    Path(folder / "softmax_torch.py").write_text(plain)
+    Path(folder / "softmax_library_torch.py").write_text(plain.replace("dim=1", "dim=0"))
+    evaluator = Evaluator(softmax, TorchOnCpu(), Torch(), **SETTINGS, baselines=("eager", "library"))
+    kernel = Kernel(plain.replace("(x,", "(x.double(),").replace("dim=1)", "dim=1).float()"), "torch", "kernel_fn")
+    calibration = Calibration({}, 0.01)
+    yield evaluator.verify(kernel, calibration), evaluator.verify(replace(kernel, source=plain + "\n#"), calibration)
+    evaluator.close()
+
+
+@TORCH
+def test_a_verified_kernel_is_timed_against_its_baselines(compared):
+    evaluation = compared[0]
+    assert Status.OK == evaluation.status, evaluation.log
+    eager = evaluation.baselines[0]
+    assert ("eager", Status.OK) == (eager.name, eager.status), eager.log
+    assert eager.interval[0] <= eager.speedup <= eager.interval[1]
+    assert [each.name for each in Softmax(time_sizes=SIZES).time_workloads] == [
+        each.workload for each in eager.measurements
+    ]
+    assert all(3 == len(each.samples_us) == len(each.reference_samples_us) for each in eager.measurements)
+
+
+@TORCH
+def test_a_wrong_baseline_is_not_compared_and_says_why(compared):
+    library = compared[0].baselines[1]
+    assert ("library", Status.WRONG_VALUE, None) == (library.name, library.status, library.speedup)
+    assert "expected" in library.log
+
+
+@TORCH
+def test_a_second_kernel_is_compared_too(compared):
+    assert ["eager", "library"] == [each.name for each in compared[1].baselines]
+
+
+@TORCH
+def test_a_search_s_own_evaluations_are_not_compared():
+    evaluator = Evaluator(RowSum(time_sizes=SIZES), TorchOnCpu(), Torch(), **SETTINGS, baselines=("eager",))
+    evaluation = evaluator.evaluate(evaluator.task.seed_kernel("torch"), Calibration({}, 0.01))
+    evaluator.close()
+
+    assert (Status.OK, ()) == (evaluation.status, evaluation.baselines), evaluation.log
