@@ -10,6 +10,15 @@ from llm import Client, Rewarded
 from .individual import Individual
 
 
+def as_told(client: Client | None) -> Client | None:
+    """Returns the model's door for one slot: whoever chooses behind it knows the rewards told until now.
+
+    Operators ask from threads, while later slots are committed and rewarded: without this, which model
+    answers would depend on who is faster.
+    """
+    return client.snapshot() if isinstance(client, Rewarded) else client
+
+
 def reward_arm(client: Client | None, individual: Individual, parents: Sequence[Individual]) -> None:
     """Tells an ensemble of models which part of its best parent's cost a kernel saves; a known kernel saves nothing.
 

@@ -16,7 +16,7 @@ from .books import Books
 from .budget import Budget, Goal, Ledger
 from .champion import Champion
 from .chronicle import Chronicle
-from .crediting import reward_arm
+from .crediting import as_told, reward_arm
 from .errors import SearchError
 from .flight import Flight
 from .funnel import Funnel
@@ -117,7 +117,6 @@ class Engine:
         self._leftovers = Leftovers(journal)
         # A client means waiting for a network; without one, operators are pure and threads would only cost time.
         waits = proposers if brief.client is not None else 0
-        self._unrewarded: list[tuple[Individual, Sequence[Individual]]] = []
         self._flight = Flight(self._operators, self._stream, evaluations.submit, self._refuses, waits)
         self._planned = self._committed = 0
         self._held = self._started = False
@@ -236,7 +235,8 @@ class Engine:
         plan = self._policy.plan(index, self._operators, self._stream(index, "plan"))
         wanted = self._operators[plan.operator].memory if plan.remembers and plan.proposal is None else ()
         memory = self._books.lineage.memory(wanted, plan.parents, self.chronicle.hall_of_fame.items)
-        self._flight.add(Slot(index, plan, replace(self._brief, memory=memory), self._committed))
+        brief = replace(self._brief, memory=memory, client=as_told(self._brief.client))
+        self._flight.add(Slot(index, plan, brief, self._committed))
         self._planned += 1
 
     def _commit(self, slot: Slot) -> Individual:
@@ -246,19 +246,10 @@ class Engine:
         individual = individual_of(slot, proposal, self._objectives, generation)
         self._committed += 1
         self._enter(individual, slot.plan.parents, proposal.lesson)
-        self._unrewarded.append((individual, slot.plan.parents))
+        reward_arm(self._brief.client, individual, slot.plan.parents)
         if self.ledger.budget.seconds is not None:
             self._look_at_clock(f"slot-{slot.index}")
         return individual
-
-    def _reward_arms(self) -> None:
-        """Tells the models what a generation's answers were worth.
-
-        Not at each commit: threads that still propose for the same generation would choose their model by chance.
-        """
-        for individual, parents in self._unrewarded:
-            reward_arm(self._brief.client, individual, parents)
-        self._unrewarded.clear()
 
     def _enter(self, individual: Individual, parents: Sequence[Individual], lesson: str) -> None:
         self._books.enter(individual, parents, lesson, len(self._flight))
@@ -268,7 +259,6 @@ class Engine:
     def _report(self, offspring: Sequence[Individual]) -> Generation:
         """Closes a generation: clock, record, logbook, journal."""
         index = offspring[-1].generation
-        self._reward_arms()
         self._look_at_clock(str(index))
         best = self._books.champion.best
         if best is None:

@@ -102,6 +102,10 @@ class RecordedClient:
         if isinstance(self._client, Rewarded):
             self._client.tell(arm, reward, tokens)
 
+    def snapshot(self) -> Client:
+        """Returns the same with an ensemble's snapshot behind it."""
+        return RecordedClient(self._client.snapshot(), self._journal) if isinstance(self._client, Rewarded) else self
+
 
 class RecordedEmbedder:
     """An embedder that asks another only what the journal cannot answer.

@@ -7,6 +7,7 @@ import random
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
+from copy import copy, deepcopy
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, Protocol, Self, get_args, runtime_checkable
@@ -31,6 +32,10 @@ class Rewarded(Protocol):
 
     def tell(self, arm: str, reward: float, tokens: int = 0) -> None:
         """Tells the worth of an answer of ``arm``."""
+        ...
+
+    def snapshot(self) -> Client:
+        """Returns a client that chooses by what was told so far, whatever is told later."""
         ...
 
 
@@ -93,6 +98,8 @@ class Ensemble:
     The choice depends on nothing but the request's digest and what `tell` has told, so it is the
     same again when a run is repeated; and since the journal keeps which arm answered, a resumed run
     is told the same rewards and comes back to the same state without any of its own being stored.
+    A search that tells rewards while requests are on their way asks a `snapshot` instead, because
+    what had been told when a thread came to ask would be chance.
 
     Args:
         arms: The members.
@@ -197,6 +204,13 @@ class Ensemble:
             record.total += worth
             record.squares += worth**2
             self._ledger.largest = max(self._ledger.largest, worth)
+
+    def snapshot(self) -> Client:
+        """Returns the same members, chosen by what was told so far, whatever is told later; not to be entered."""
+        chooser = copy(self)
+        with self._lock:
+            chooser._ledger = deepcopy(self._ledger)
+        return chooser
 
     def standing(self) -> Mapping[str, tuple[int, float]]:
         """Returns, for each arm, how often it was rewarded and with how much on average."""

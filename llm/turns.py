@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+from .ensemble import Rewarded
 from .request import Client, Completion, Request
 
 
@@ -74,6 +75,15 @@ class TakingTurns:
         """
         with self._turns.of("model"):
             return self._client.complete(request)
+
+    def tell(self, arm: str, reward: float, tokens: int = 0) -> None:
+        """Passes on to an ensemble what an answer was worth."""
+        if isinstance(self._client, Rewarded):
+            self._client.tell(arm, reward, tokens)
+
+    def snapshot(self) -> Client:
+        """Returns the same with an ensemble's snapshot behind it."""
+        return TakingTurns(self._client.snapshot(), self._turns) if isinstance(self._client, Rewarded) else self
 
 
 def check_gpus(model: Sequence[int], timing: Sequence[int], takes_turns: bool) -> str:

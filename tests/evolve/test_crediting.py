@@ -1,17 +1,22 @@
 from __future__ import annotations
 
 import json
+import random
+import time
 from pathlib import Path
 
 import numpy as np
+import pytest
 
-from evolve import Journal, RecordedClient
-from evolve.policies import MuPlusLambda
-from llm import Arm, Ensemble, Message, Request, ScriptedClient
+from evolve import Budget, Journal, RecordedClient
+from evolve.policies import MuPlusLambda, SteadyState
+from llm import Arm, Completion, Ensemble, Message, Request, ScriptedClient, TakingTurns, Turns
 from operators import Brief, Proposal
-from toy_search import BITS, engine, flip, kernel
+from toy_search import BITS, POLICIES, Pooled, ToyEvaluator, digest, engine, flip, halves, kernel
 
 ARMS = ("bad", "good")
+UNASKING = {"surrogate", "surrogate_in_flight", "tuned_surrogate"}
+"""Policies that propose themselves; in the toy space they ask no model."""
 
 
 class Asks:
@@ -65,3 +70,66 @@ def test_a_run_that_went_on_knows_what_the_whole_one_knows(tmp_path: Path) -> No
 def test_a_replay_comes_to_the_same_standing(tmp_path: Path) -> None:
     live = searched(tmp_path / "a", 4).standing()
     assert live == searched(tmp_path / "a", 4, strict=True).standing()
+
+
+class Dawdler:
+    """Takes its time, at random: what a server does that many ask."""
+
+    def complete(self, request: Request) -> Completion:
+        time.sleep(random.random() * 0.004)
+        return Completion("x")
+
+
+def recorded(policy, choice: str, folder: Path, workers: int) -> str:
+    """Runs a search whose model is an ensemble; returns the digest of its lineage, arms included."""
+    folder.mkdir(parents=True)
+    ensemble = Ensemble([Arm(name) for name in ARMS], choice=choice, client=Dawdler())
+    evaluator = ToyEvaluator(static=halves, jitter_s=0.002)
+    with Journal(folder / "journal.jsonl") as journal, Pooled(workers) as executor:
+        search = engine(
+            policy,
+            folder,
+            journal,
+            operators={"asks": Asks()},
+            client=RecordedClient(ensemble, journal),
+            proposers=workers,
+            executor=executor,
+            evaluator=evaluator,
+            budget=Budget(evaluations=40),
+        )
+        list(search.run(4))
+    return digest(folder)
+
+
+@pytest.mark.parametrize("name", sorted(set(POLICIES) - UNASKING))
+def test_the_choice_of_a_model_depends_on_no_thread(tmp_path: Path, name: str) -> None:
+    one, two, four = (recorded(POLICIES[name](), "ucb1", tmp_path / f"{n}", n) for n in (1, 2, 4))
+    assert one == two == four
+
+
+@pytest.mark.parametrize("choice", ["weights", "ucb1", "thompson"])
+def test_no_choice_depends_on_threads_when_all_slots_overlap(tmp_path: Path, choice: str) -> None:
+    policies = [SteadyState(mu=4, lambda_=8, in_flight=8) for _ in range(4)]
+    digests = {recorded(policy, choice, tmp_path / f"{n}", 1 + 3 * (n % 2)) for n, policy in enumerate(policies)}
+    assert 1 == len(digests)
+
+
+def test_a_slot_knows_the_rewards_of_what_was_committed_when_it_was_planned() -> None:
+    ensemble = Ensemble([Arm(name) for name in ARMS], choice="ucb1", client=ScriptedClient(["x"]))
+    request = Request((Message("user", "?"),))
+    for arm in ARMS:
+        ensemble.tell(arm, 0.1)
+    before = ensemble.snapshot()
+    first = before.complete(request).arm
+    for _ in range(50):
+        ensemble.tell("good", 0.9 if first == "bad" else 0.0)
+        ensemble.tell("bad", 0.9 if first == "good" else 0.0)
+    assert (first, True) == (before.complete(request).arm, first != ensemble.complete(request).arm)
+
+
+def test_an_ensemble_learns_when_model_and_clock_take_turns(tmp_path: Path) -> None:
+    ensemble = Ensemble([Arm(name) for name in ARMS], choice="ucb1", client=ScriptedClient(["x"]))
+    with Journal(tmp_path / "journal.jsonl") as journal:
+        client = RecordedClient(TakingTurns(ensemble, Turns()), journal)
+        list(engine(MuPlusLambda(mu=4, lambda_=8), tmp_path, journal, operators={"asks": Asks()}, client=client).run(2))
+    assert 16 == sum(pulls for pulls, _ in ensemble.standing().values())
