@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import random
+from deap.tools import selection as deap_selection
 
 from ..individual import Individual
 
@@ -38,7 +38,7 @@ def _interval(individual: Individual) -> tuple[float, float]:
 def select_by_rank(individuals: list[Individual], k: int) -> list[Individual]:
     """Draws parents with probability 1 / (rank + population size), as EoH does (Liu 2024, https://arxiv.org/abs/2401.02051).
 
-    Draws from the global ``random``, as all selections of DEAP do, so that `deap_random` confines it.
+    Draws from DEAP's source, so that `deap_random` confines it and no thread disturbs it.
 
     Args:
         individuals: Valid.
@@ -46,7 +46,7 @@ def select_by_rank(individuals: list[Individual], k: int) -> list[Individual]:
     """
     ranked = sorted(individuals, key=lambda individual: individual.cost)
     weights = [1.0 / (rank + len(ranked)) for rank in range(1, len(ranked) + 1)]
-    return random.choices(ranked, weights=weights, k=k)
+    return deap_selection.random.choices(ranked, weights=weights, k=k)
 
 
 def select_by_beta(individuals: list[Individual], k: int) -> list[Individual]:
@@ -59,4 +59,6 @@ def select_by_beta(individuals: list[Individual], k: int) -> list[Individual]:
         k: How many; the same one may be drawn again.
     """
     ranked = sorted(individuals, key=lambda individual: individual.cost)
-    return [ranked[min(int(random.betavariate(1.0, 2.5) * len(ranked)), len(ranked) - 1)] for _ in range(k)]
+    return [
+        ranked[min(int(deap_selection.random.betavariate(1.0, 2.5) * len(ranked)), len(ranked) - 1)] for _ in range(k)
+    ]

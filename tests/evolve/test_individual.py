@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import copy
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from deap import tools
 
 from evolve import Fitness, Individual, deap_random, stream
 from evolve.individual import check_objectives, fitness_of
+from evolve.policies import select_by_beta, select_by_rank
 from fitness import Evaluation, Kernel, Measurement, Status
 
 KERNEL = Kernel("void kernel() {}", "cpp")
@@ -113,13 +115,15 @@ def test_deap_draws_from_the_given_generator_and_leaves_the_global_one_alone() -
     assert expected == random.random()
 
 
-def test_deap_is_not_disturbed_by_other_threads() -> None:
+@pytest.mark.parametrize("select", [tools.selRandom, select_by_rank, select_by_beta])
+def test_selections_are_not_disturbed_by_other_threads(select) -> None:
     import random
 
+    pool = [SimpleNamespace(cost=cost) for cost in range(100)]
     with deap_random(np.random.default_rng(5)):
-        expected = tools.selRandom(list(range(100)), 3)
+        expected = select(pool, 3)
     with deap_random(np.random.default_rng(5)):
         random.random()
 
-        assert expected == tools.selRandom(list(range(100)), 3)
+        assert expected == select(pool, 3)
     assert tools.selection.random is random
