@@ -69,7 +69,7 @@ def best_so_far(axis: Axes, run: Run) -> Axes:
             marker=MARKERS[index % len(MARKERS)],
             alpha=0.65,
             linewidths=0,
-            label=operator.replace("_", " "),
+            label=plain(operator.replace("_", " ")),
             rasterized=len(timed) > MANY_POINTS,
             zorder=2,
         )
@@ -149,7 +149,7 @@ def samples(axis: Axes, measurements: Sequence[Measurement], names: tuple[str, s
             axis.plot([low, high], [height, height], color=INK, linewidth=4, alpha=0.35, solid_capstyle="butt")
             axis.plot([middle, middle], [height - 0.36, height + 0.36], color=INK, linewidth=1.6)
             ticks.append(height)
-            labels.append(f"{measurement.workload} · {name}")
+            labels.append(plain(f"{measurement.workload} · {name}"))
     axis.set_yticks(ticks, labels)
     axis.invert_yaxis()
     _time_scale(axis, [value for each in measurements for value in (*each.samples_us, *each.reference_samples_us)])
@@ -165,6 +165,11 @@ def _time_scale(axis: Axes, values: Sequence[float]) -> None:
     else:
         axis.set_xlim(left=0)
     axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.6g}"))
+
+
+def plain(text: str) -> str:
+    """Returns a text that is drawn as it stands; Matplotlib would read what is between two dollar signs as formula."""
+    return text.replace("$", r"\$")
 
 
 def drawn(draw: Callable[[Axes], object], size: tuple[float, float]) -> Figure:
@@ -194,6 +199,6 @@ def titled_best_so_far(run: Run) -> bytes:
 
     def draw(axis: Axes) -> None:
         best_so_far(axis, run)
-        axis.set_title(run.title, loc="left", fontsize=11)
+        axis.set_title(plain(run.title), loc="left", fontsize=11)
 
     return image(drawn(draw, (9.0, 4.5)), "png")

@@ -126,19 +126,37 @@ def _candidates(records: list[JSON], answers: Answers) -> Iterator[Candidate]:
             digest, repeated = slot["kernel"], slot["duplicate_of"] is not None
             evaluation = answers.evaluations.get(digest) if digest is not None else None
             charged += evaluation is not None and not repeated
-            yield Candidate(
-                slot=slot["slot"],
-                generation=record["generation"],
-                operator=slot["operator"],
-                parents=tuple(slot["parents"]),
-                digest=digest,
-                outcome=slot["outcome"],
-                note=slot["note"],
-                tokens=slot["tokens"],
-                evaluation=evaluation,
-                charged=charged,
-                repeated=repeated,
-            )
+            yield candidate_of(slot, record["generation"], evaluation, charged)
+
+
+def candidate_of(slot: JSON, generation: int, evaluation: Evaluation | None, charged: int) -> Candidate:
+    """Makes a candidate of a slot's record in ``generations.jsonl``.
+
+    Args:
+        slot: The record.
+        generation: In whose line it stands.
+        evaluation: Of its kernel, if there is one.
+        charged: Evaluations charged so far, this one included.
+
+    Raises:
+        KeyError: The record lacks a field.
+    """
+    return Candidate(
+        slot=slot["slot"],
+        generation=generation,
+        operator=slot["operator"],
+        parents=tuple(slot["parents"]),
+        digest=slot["kernel"],
+        outcome=slot["outcome"],
+        note=slot["note"],
+        tokens=slot["tokens"],
+        evaluation=evaluation,
+        charged=charged,
+        repeated=slot["duplicate_of"] is not None,
+        requests=tuple(slot.get("requests", ())),
+        arm=slot.get("arm", ""),
+        origin=slot.get("origin", ""),
+    )
 
 
 def _lines(path: Path) -> Iterator[JSON]:

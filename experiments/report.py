@@ -62,6 +62,7 @@ def render(run: Run) -> str:
     page = pages.from_string((templates / "report.html.j2").read_text(encoding="utf-8"))
     measured = _measured(run)
     best = run.best
+    source = run.sources.get(best.digest or "") if best is not None else None
     formatter = HtmlFormatter(style="friendly", cssclass="code", nobackground=True)
     return page.render(
         run=run,
@@ -74,7 +75,7 @@ def render(run: Run) -> str:
         funnel=run.funnel,
         statuses=statuses(run),
         steps=lineage(run, best.digest) if best is not None and best.digest else [],
-        best_source=_highlighted(run, formatter),
+        best_source=None if source is None else highlighted(source, run.language, formatter),
         best_digest=best.digest if best is not None else "",
         best_file=run.best_file,
         measurements=measured.measurements if measured is not None else (),
@@ -115,14 +116,16 @@ def _strips(measured: Evaluation) -> str:
     return plots.data_uri(plots.drawn(lambda axis: plots.samples(axis, measured.measurements), size))
 
 
-def _highlighted(run: Run, formatter: HtmlFormatter[str]) -> Markup | None:
-    """Returns the source of the best kernel in colour; pygments escapes it."""
-    best = run.best
-    source = run.sources.get(best.digest or "") if best is not None else None
-    if source is None:
-        return None
+def highlighted(source: str, language: str, formatter: HtmlFormatter[str]) -> Markup:
+    """Returns a source as markup, in colour if it is not too long; pygments escapes it.
+
+    Args:
+        source: Any text.
+        language: As `fitness` calls it.
+        formatter: Says how tokens are marked up.
+    """
     try:
-        lexer: Any = get_lexer_by_name(LEXERS.get(run.language, run.language))
+        lexer: Any = get_lexer_by_name(LEXERS.get(language, language))
     except ClassNotFound:
         lexer = TextLexer()
     if source.count("\n") > HIGHLIGHT_LINES:

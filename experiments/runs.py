@@ -37,6 +37,9 @@ class Candidate:
         evaluation: None when there was nothing to evaluate.
         charged: Evaluations charged to the budget so far, this one included.
         repeated: Whether the same kernel had been evaluated before, so that nothing was charged.
+        requests: Digests of the model requests behind it.
+        arm: Which member of an ensemble of models answered them.
+        origin: Of a seed: ``"task"``, or what it was inherited from.
     """
 
     slot: int
@@ -50,6 +53,9 @@ class Candidate:
     evaluation: Evaluation | None
     charged: int
     repeated: bool
+    requests: tuple[str, ...] = ()
+    arm: str = ""
+    origin: str = ""
 
     @property
     def speedup(self) -> float | None:

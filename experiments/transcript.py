@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -125,7 +126,7 @@ def for_people(exchange: Exchange) -> str:
     if completion.reasoning:
         lines += ["--- reasoning", completion.reasoning]
     lines += [f"--- answer ({completion.finish_reason})", completion.text, ""]
-    return _visible("\n".join(lines))
+    return visible("\n".join(lines))
 
 
 def summary(found: Iterable[Exchange]) -> str:
@@ -153,9 +154,13 @@ def summary(found: Iterable[Exchange]) -> str:
     return "\n".join(lines)
 
 
-def _visible(text: str) -> str:
+def visible(text: str) -> str:
+    """Returns a text with its control characters spelt out, those that reverse the order of letters among them."""
     return "".join(
-        each if each in "\n\t" or each.isprintable() else each.encode("unicode_escape").decode() for each in text
+        each
+        if each in "\n\t" or each.isprintable() or unicodedata.category(each) == "Zs"
+        else each.encode("unicode_escape").decode()
+        for each in text
     )
 
 
