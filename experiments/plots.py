@@ -88,6 +88,7 @@ def best_so_far(axis: Axes, run: Run) -> Axes:
             clip_on=False,
             label="failed",
             transform=axis.get_xaxis_transform(),
+            rasterized=len(failed) > MANY_POINTS,
             zorder=1,
         )
     _draw_verification(axis, run)

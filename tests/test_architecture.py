@@ -24,6 +24,7 @@ ONLY_IN = {
     "matplotlib": {"experiments"},
     "rich": {"experiments"},
     "jinja2": {"experiments"},
+    "flask": {"experiments"},
     "pandas": {"experiments"},
     "statsmodels": {"experiments"},
     "openai": {"llm"},

@@ -23,6 +23,7 @@ DARK = {plots.INK: "#e8edf2", plots.MUTED: "#9aa7b4", plots.GRID: "#333c46", "#0
 """What the colours of text and lines become on dark paper; those of data stand out on both."""
 WIDTH = 9.6
 MOST_EDGES = 2_000
+"""Of more kernels than this, only the fastest get a line to their parent; the others are points."""
 
 _drawing = threading.Lock()
 """Matplotlib's settings are global, and pages are made in threads."""
@@ -105,9 +106,11 @@ def lineage(run: Run, chosen: str | None, *, dark: bool) -> bytes:
     line = [timed[digest] for digest in ancestors(run, chosen or run.best_digest) if digest in timed]
 
     def draw(axis: Axes) -> None:
-        pairs = [(timed[each.parents[0]], each) for each in timed.values() if each.parents and each.parents[0] in timed]
+        children = [each for each in timed.values() if each.parents and each.parents[0] in timed]
+        children.sort(key=lambda each: -(each.speedup or 0.0))
+        pairs = [(timed[each.parents[0]], each) for each in children[:MOST_EDGES]]
         edges = [[(each.slot, each.speedup or 0.0) for each in pair] for pair in pairs]
-        many = len(edges) > MOST_EDGES
+        many = len(timed) > MOST_EDGES
         axis.add_collection(
             LineCollection(edges, colors=plots.MUTED, linewidths=0.5, alpha=0.15 if many else 0.4, rasterized=many)
         )

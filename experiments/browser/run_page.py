@@ -63,7 +63,7 @@ def candidates(collection: Collection) -> Response:
     """Answers with the candidates of a run that fit the query, a hundred a page."""
     recording = chosen(collection)
     run, order = recording.run, asked("order", "slot")
-    fitting = [each for each in run.candidates if _fits(each)]
+    fitting = _fitting(run)
     if order in ORDERS and order != "slot":
         fitting.sort(key=ORDERS[order][1])
     last = max(0, (len(fitting) - 1) // CANDIDATES_A_PAGE)
@@ -100,6 +100,7 @@ def lineage(collection: Collection) -> Response:
         tab="lineage",
         root=root if root in run.first else "",
         steps=_steps(run, root if root in run.first else run.best_digest),
+        most_edges=figures.MOST_EDGES,
         branches_found=tree(run, root or None, with_failed=asked("failed") == "1"),
         with_failed=asked("failed") == "1",
     )
@@ -141,14 +142,14 @@ def _steps(run: Run, digest: str | None) -> list[tuple[Candidate, float | None]]
     return steps[-STEPS_SHOWN:]
 
 
-def _fits(candidate: Candidate) -> bool:
-    """Returns whether a candidate is among those that the query asks for."""
+def _fitting(run: Run) -> list[Candidate]:
+    """Returns the candidates that the query asks for."""
     operator, wanted, parent, text = (asked(name) for name in ("operator", "verdict", "parent", "text"))
-    found = "repeat" if candidate.repeated else verdict(candidate)
-    told = f"{candidate.digest} {candidate.note} {candidate.arm}".lower()
-    return (
-        operator in ("", candidate.operator)
-        and wanted in ("", found)
-        and (not parent or parent in candidate.parents)
-        and text.lower() in told
-    )
+    return [
+        each
+        for each in run.candidates
+        if operator in ("", each.operator)
+        and (not wanted or wanted == ("repeat" if each.repeated else verdict(each)))
+        and (not parent or parent in each.parents)
+        and (not text or text.lower() in f"{each.digest} {each.note} {each.arm}".lower())
+    ]

@@ -85,4 +85,8 @@ def told(fault: BaseException) -> str:
 
 
 def _yaml(text: str) -> Any:
-    return yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    """Reads YAML without references, with which a few lines can stand for a document that fills the memory."""
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, Loader=loader)):
+        raise RunError("uses references, which no run writes")
+    return yaml.load(text, Loader=loader)

@@ -6,7 +6,6 @@ import json
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +15,6 @@ from .root import Root
 from .stored import FAULTS, Facts, read_facts, told
 
 TAIL_BYTES = 65_536
-MOST_KEYS = 2_000
-"""So many keys of a configuration are looked at; YAML's references can make it endless."""
 
 
 @dataclass(frozen=True)
@@ -154,4 +151,4 @@ def _leaves(config: Mapping[str, Any]) -> dict[str, str]:
         else:
             yield prefix, tree if isinstance(tree, str) else json.dumps(tree, default=str)
 
-    return dict(islice(walk(config, ""), MOST_KEYS))
+    return dict(walk(config, ""))
