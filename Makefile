@@ -10,7 +10,7 @@ BIN    := $(VENV)/bin
 PACKAGES := evolve operators fitness llm conf experiments
 
 .DEFAULT_GOAL := help
-.PHONY: help install install-test install-torch demo test test-vllm test-gpu reproduce check format wheel clean
+.PHONY: help install install-test install-torch install-toolchains demo test test-vllm test-gpu reproduce check format wheel clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -37,13 +37,22 @@ install: $(VENV)/.installed  ## make .venv and install the toolkit into it
 
 install-test: $(VENV)/.installed-test  ## the same with what the tests need
 
-install-torch: | $(BIN)/python  ## add torch and triton (interpreter, compiling for GPUs)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check '$(TORCH)'
+$(VENV)/.installed-torch: | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check '$(TORCH)' triton
+	@touch $@
+
+$(VENV)/.installed-toolchains: pyproject.toml $(VENV)/.installed-torch
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,toolchains]'
+	@touch $@ $(VENV)/.installed-test $(VENV)/.installed
+
+install-torch: $(VENV)/.installed-torch  ## add torch and triton (interpreter, compiling for GPUs)
+
+install-toolchains: $(VENV)/.installed-toolchains  ## add torch, triton, NVRTC, CuTe DSL, FlyDSL: nothing is skipped for want of them
 
 demo: install  ## evolve a matrix product on this machine's CPU and write a report (about two minutes)
 	$(BIN)/python -m experiments.run experiment=demo
 
-test: install-test  ## run the test suite (no GPU, model or network)
+test: install-test  ## run the test suite (no GPU, model or network; skips what is not installed, and says so)
 	$(BIN)/python -m pytest -q -m "not gpu and not vllm"
 
 $(VLLM_VENV)/.installed:

@@ -79,6 +79,7 @@ def render(run: Run) -> str:
         best_digest=best.digest if best is not None else "",
         best_file=run.best_file,
         measurements=measured.measurements if measured is not None else (),
+        profile=_profile(run, measured),
         measured_when=_measured_when(run, measured),
         baselines=baseline_rows(measured),
         strips=_strips(measured) if measured is not None else "",
@@ -96,6 +97,14 @@ def _measured(run: Run) -> Evaluation | None:
         return run.verification
     best = run.best
     return best.evaluation if best is not None and best.evaluation and best.evaluation.measurements else None
+
+
+def _profile(run: Run, measured: Evaluation | None) -> str:
+    """Returns the paragraph on the best kernel, of the evaluation that is shown or else of the search."""
+    if measured is not None and measured.profile:
+        return measured.profile
+    best = run.best
+    return best.evaluation.profile if best is not None and best.evaluation is not None else ""
 
 
 def _measured_when(run: Run, measured: Evaluation | None) -> str:

@@ -12,6 +12,7 @@ from .cache import Cache
 from .check import Findings, check
 from .contest import Contest, Rival
 from .gate import Gate
+from .host_code import host_metrics
 from .material import Material
 from .native import driver
 from .sandbox import Limits, Sandbox
@@ -66,7 +67,10 @@ class Bench:
         """
         with self.session(artifact, material.layout.bytes, device) as session:
             session.load()
-            return check(session, material.layout)
+            findings = check(session, material.layout)
+        if self.target.measures_time:
+            findings.static = host_metrics(artifact.path, self.sandbox)
+        return findings
 
     def contest(
         self, first: Artifact, second: Artifact, material: Material, device: int, rng: np.random.Generator

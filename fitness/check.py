@@ -46,6 +46,7 @@ class Findings:
 
     max_rel_error: float = 0.0
     flags: set[str] = field(default_factory=set)
+    static: Mapping[str, float] = field(default_factory=dict)
 
 
 def make_instance(task: Task, workload: Workload, rng: np.random.Generator) -> Instance:

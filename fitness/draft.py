@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -24,6 +24,7 @@ class Draft:
         max_rel_error: Largest error of a judged call; None before the first.
         log: What the compiler said.
         artifact: Digest of what it built; empty before.
+        static: Metrics of it; empty before it was found right.
     """
 
     kernel: Kernel
@@ -32,6 +33,7 @@ class Draft:
     max_rel_error: float | None = None
     log: str = ""
     artifact: str = ""
+    static: Mapping[str, float] = field(default_factory=dict)
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
@@ -64,7 +66,7 @@ class Draft:
 
     def evaluation(self, status: Status, **fields: Any) -> Evaluation:
         """Returns the record."""
-        given = {"log": self.log, "artifact": self.artifact, **fields}
+        given = {"log": self.log, "artifact": self.artifact, "static": dict(self.static), **fields}
         return Evaluation(
             self.kernel.digest, status, flags=tuple(sorted(self.flags)), seconds=dict(self.seconds), **given
         )

@@ -137,6 +137,7 @@ class Evaluation:
         log: Compiler or run output, capped, without paths.
         seconds: Wall time by stage: ``build``, ``check``, ``time``, ``queue``.
         static: Metrics of the artifact that its toolchain tells, e.g. ``{"registers": 40}``.
+        profile: Where it stands against what its machine can do: one paragraph for people and models.
         artifact: Digest of the built object's code and data, whatever became of it; empty where nothing was built.
         baselines: How it compares with what else computes the task, where that was asked for.
 
@@ -158,6 +159,7 @@ class Evaluation:
     static: Mapping[str, float] = field(default_factory=dict)
     artifact: str = ""
     baselines: tuple[Baseline, ...] = ()
+    profile: str = ""
 
     def __post_init__(self) -> None:
         timing = (self.latency_us, self.reference_latency_us, self.speedup, self.interval)
@@ -177,12 +179,14 @@ class Evaluation:
         return self.status is Status.OK
 
     def to_json(self) -> JSON:
-        """Returns a JSON object with the field names as keys and a ``schema``, and ``baselines`` if there are any."""
+        """Returns a JSON object with the field names as keys and a ``schema``; no ``baselines`` and no ``profile`` where empty."""
         data = {name: _plain(getattr(self, name)) for name in self.__slots__}
         data["measurements"] = [measurement.to_json() for measurement in self.measurements]
         data["baselines"] = [baseline.to_json() for baseline in self.baselines]
         if not self.baselines:  # most have none, and older records know no such key
             del data["baselines"]
+        if not self.profile:  # records from before there were any stay as they are
+            del data["profile"]
         return {"schema": SCHEMA, **data}
 
     @classmethod

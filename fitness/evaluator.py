@@ -26,6 +26,7 @@ from .language import Language
 from .material import Material, secret_generator
 from .object_code import code_digest
 from .plausibility import check_roofline
+from .profile import paragraph
 from .sandbox import Sandbox, find_sandbox
 from .sanitize import sanitize
 from .series import Series
@@ -231,6 +232,7 @@ class Evaluator:
                 findings = self._bench.check(artifact, material, device)
             draft.learn(findings.max_rel_error)
             draft.flags |= findings.flags
+            draft.static = findings.static
             policy.refuse(draft.flags, self.settings.forbid)
         return artifact
 
@@ -269,6 +271,7 @@ class Evaluator:
             speedup=speedup,
             interval=interval,
             max_rel_error=draft.max_rel_error,
+            profile=paragraph(self.task, measurements, calibration, draft.static),
         )
 
     def _with_baselines(self, kernel: Kernel, evaluation: Evaluation, device: int, material: Material) -> Evaluation:

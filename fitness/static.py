@@ -31,6 +31,8 @@ _MULTIPROCESSORS = {
     120: (65536, 1536, 102400, 24),
 }
 
+_ELF, _EM_CUDA = b"\x7fELF\x02\x01", b"\xbe\x00"
+
 _AMD_METADATA = {
     "vgprs": ".vgpr_count",
     "agprs": ".agpr_count",
@@ -168,6 +170,48 @@ def _count(opcodes: Iterable[str], families: Mapping[str, tuple[str, ...]], exac
                 counts[family] += n
                 break
     return counts
+
+
+_X86_FAMILIES = {
+    "fused": r"vfn?m(?:add|sub)",
+    "packed_float": r"v?(?:add|sub|mul|div|min|max|sqrt)p[sd]$|vfn?m\w+p[sd]$",
+    "scalar_float": r"v?(?:add|sub|mul|div|min|max|sqrt|u?comi)s[sd]$|vfn?m\w+s[sd]$",
+    "branch": r"j\w+$",
+    "call": r"call",
+}
+
+
+def x86_metrics(text: str) -> Metrics:
+    """Counts instructions by family in the output of ``objdump -d --no-show-raw-insn`` (AT&T syntax).
+
+    An instruction may belong to several families: a fused multiply-add is also packed or scalar.
+    """
+    bodies = re.split(r"^(?:[0-9a-f]+ )?<([^>\n]+)>:$", text, flags=re.MULTILINE)
+    own = "".join(body for name, body in zip(bodies[1::2], bodies[2::2], strict=True) if name not in _START_UP)
+    lines = re.findall(r"^\s+(?:[0-9a-f]+:\s+)?([a-z]\w*)\b(.*)$", own, re.MULTILINE)
+    counts: Counter[str] = Counter({"total": len(lines), "memory": 0, **dict.fromkeys(_X86_FAMILIES, 0)})
+    widest = 0
+    for opcode, operands in lines:
+        counts["memory"] += "(%" in operands and not opcode.startswith(("lea", "nop"))
+        for family, pattern in _X86_FAMILIES.items():
+            counts[family] += bool(re.match(pattern, opcode))
+        if re.match(_X86_FAMILIES["packed_float"], opcode):
+            widest = max(widest, *(bits for name, bits in _VECTORS.items() if name in operands), 0)
+    metrics = {f"instructions_{family}": float(count) for family, count in counts.items()}
+    return {**metrics, "vector_bits": float(widest)}
+
+
+_START_UP = {"_init", "_fini", "deregister_tm_clones", "register_tm_clones", "__do_global_dtors_aux", "frame_dummy"}
+_VECTORS = {"%xmm": 128, "%ymm": 256, "%zmm": 512}
+
+
+def embedded_cubins(data: bytes) -> Iterable[bytes]:
+    """Yields the NVIDIA binaries that lie inside an object of the host."""
+    at = data.find(_ELF, 1)
+    while at > 0:
+        if data[at + 18 : at + 20] == _EM_CUDA:
+            yield data[at:]
+        at = data.find(_ELF, at + 1)
 
 
 def ptxas_metrics(log: str) -> Metrics:

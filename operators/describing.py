@@ -38,7 +38,9 @@ def timing(evaluation: Evaluation) -> str:
 
 
 def profile(evaluation: Evaluation, task: Task) -> str:
-    """Returns time and achieved rates by workload, and the artifact's static metrics."""
+    """Returns the evaluation's own paragraph; without one, achieved rates by workload and static metrics."""
+    if evaluation.profile:
+        return evaluation.profile
     workloads = {workload.name: workload for workload in task.time_workloads}
     lines = []
     for measurement in evaluation.measurements:

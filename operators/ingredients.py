@@ -16,7 +16,7 @@ class Ingredients:
         source: The parents' sources.
         time: The parents' status, latency and speedup.
         log: What compiler or checker said of the parents.
-        profile: A paragraph on each parent: time by workload, achieved rates, static metrics.
+        profile: A paragraph on each parent: its place under the roofline, the limiting resource, what its binary tells.
         hardware: Facts about the machine.
         elites: Best kernels of the run so far, parents left out.
         ancestors: The first parent's lineage, nearest first.

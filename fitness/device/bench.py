@@ -17,10 +17,13 @@ from ..check import Case, Findings
 from ..contest import Contest, Rival
 from ..errors import SandboxError
 from ..gate import Gate
+from ..languages.cuda import object_metrics
+from ..languages.triton import compiled_metrics
 from ..material import Material
 from ..sandbox import Sandbox
 from ..session import Artifact, Failed
 from ..settings import Settings
+from ..static import Metrics
 from ..target import Target
 from ..task import Task
 from .session import DeviceSession, device_cell, start_device
@@ -77,8 +80,16 @@ class DeviceBench:
         except BaseException:
             session.close()
             raise
+        if self.target.measures_time:
+            findings.static = self._static(artifact, session)
         self._keep(artifact, device, session)
         return findings
+
+    def _static(self, artifact: Artifact, session: DeviceSession) -> Metrics:
+        """Returns what the binaries tell: those in the object, or those that Triton compiled meanwhile."""
+        if artifact.kind == "shared_object":
+            return object_metrics(artifact.path, self.target.arch)
+        return compiled_metrics(Path(session.folder.name) / "triton", self.target.arch)
 
     def _cases(self, material: Material) -> tuple[Case, ...]:
         """Returns the cases that this target can afford."""

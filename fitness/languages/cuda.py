@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib.util
 import json
 import shutil
 import sys
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +17,7 @@ from ..compiler import find_compiler
 from ..errors import ToolchainError
 from ..kernel import Kernel
 from ..language import Build
-from ..static import Metrics, cubin_metrics, nvidia_occupancy, ptxas_metrics
+from ..static import Metrics, combine, cubin_metrics, embedded_cubins, nvidia_occupancy, ptxas_metrics
 from ..target import Target
 from ..task import Task
 from .disassembly import sass
@@ -130,14 +132,30 @@ class Cuda:
         (workdir / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
 
     def static_metrics(self, workdir: Path, arch: str, log: str) -> Metrics:
-        """Combines the binary's own record with the assembler's report.
+        """Combines the binary's own record with the assembler's report."""
+        return _metrics(workdir / "kernels.cubin", arch, ptxas_metrics(log))
 
-        Occupancy is that of blocks of 256 threads: the launch decides, and it has not happened.
-        """
-        cubin = workdir / "kernels.cubin"
-        metrics = {**cubin_metrics(cubin.read_bytes()), **ptxas_metrics(log), **sass(cubin)}
-        metrics["occupancy_256"] = nvidia_occupancy(arch, metrics["registers"], metrics["shared_bytes"], 256)
-        return metrics
+
+def object_metrics(path: Path, arch: str) -> Metrics:
+    """Reads the NVIDIA binaries inside a shared object; empty where pyelftools is not installed.
+
+    The object was built of a candidate: facts for people, models and descriptors, and for no verdict.
+    """
+    found = []
+    for cubin in embedded_cubins(path.read_bytes()):
+        with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
+            file.write(cubin)
+            file.flush()
+            with contextlib.suppress(ValueError, ModuleNotFoundError):
+                found.append(_metrics(Path(file.name), arch, {}))
+    return combine(found)
+
+
+def _metrics(cubin: Path, arch: str, more: Metrics) -> Metrics:
+    """Occupancy is that of blocks of 256 threads: the launch decides, and it is not known here."""
+    metrics = {**cubin_metrics(cubin.read_bytes()), **more, **sass(cubin)}
+    metrics["occupancy_256"] = nvidia_occupancy(arch, metrics["registers"], metrics["shared_bytes"], 256)
+    return metrics
 
 
 @functools.cache

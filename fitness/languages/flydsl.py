@@ -44,12 +44,17 @@ class FlyDSL:
             ToolchainError: torch, FlyDSL or LLVM's linker is missing.
         """
         require(_MODULES, self.name)
-        linker = next((found for name in _LINKERS if (found := shutil.which(name))), None)
-        if linker is None:
+        found = linker()
+        if found is None:
             raise ToolchainError("flydsl links with LLVM's ld.lld, version 19 or newer: apt-get install lld-19")
         worker, artifacts = "ahead_flydsl.py", "launch_*.amdgcn"
-        return module_ahead(kernel, task, arch, workdir, worker=worker, artifacts=artifacts, lld=linker)
+        return module_ahead(kernel, task, arch, workdir, worker=worker, artifacts=artifacts, lld=found)
 
     def static_metrics(self, workdir: Path, arch: str, log: str) -> Metrics:
         """Combines what the assembly tells."""
         return combine(amd_assembly_metrics(read_text(path)) for path in sorted(workdir.glob("launch_*.amdgcn")))
+
+
+def linker() -> str | None:
+    """Returns the LLVM linker that FlyDSL's objects need, or None."""
+    return next((found for name in _LINKERS if (found := shutil.which(name))), None)

@@ -63,15 +63,33 @@ class Triton:
         return combine(_launch(path, arch) for path in sorted(workdir.glob("launch_*.json")))
 
 
-def _launch(path: Path, arch: str) -> Metrics:
+def compiled_metrics(cache: Path, arch: str) -> Metrics:
+    """Combines what the kernels in a compile cache of Triton tell; the longest one is disassembled.
+
+    Files of a candidate's own process: facts for people, models and descriptors, and for no verdict.
+    """
+    suffix = "hsaco" if arch.startswith("gfx") else "cubin"
+    binaries = [path for path in sorted(cache.glob(f"*/*.{suffix}")) if path.is_file() and not path.is_symlink()]
+    longest = max(binaries, key=lambda path: path.stat().st_size, default=None)
+    found = []
+    for path in binaries:
+        try:
+            found.append(_launch(path.with_suffix(".json"), arch, disassemble=path == longest))
+        except (OSError, ValueError, KeyError, TypeError, ModuleNotFoundError):
+            continue  # it was tampered with, or pyelftools is not installed
+    return combine(found)
+
+
+def _launch(path: Path, arch: str, *, disassemble: bool = True) -> Metrics:
     """Reads one launch; shared memory is dynamic in Triton, so only its own metadata knows it."""
     facts = json.loads(path.read_text(encoding="utf-8"))
     if arch.startswith("gfx"):
         metrics = code_object_metrics(path.with_suffix(".hsaco").read_bytes())
-        metrics |= amd_assembly_metrics(read_text(path.with_suffix(".amdgcn")))
+        if disassemble:
+            metrics |= amd_assembly_metrics(read_text(path.with_suffix(".amdgcn")))
     else:
         cubin = path.with_suffix(".cubin")
-        metrics = cubin_metrics(cubin.read_bytes()) | sass(cubin)
+        metrics = cubin_metrics(cubin.read_bytes()) | (sass(cubin) if disassemble else {})
         metrics["occupancy"] = nvidia_occupancy(
             arch, metrics["registers"], facts["shared"] or 0, 32 * facts["num_warps"]
         )

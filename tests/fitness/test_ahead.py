@@ -9,6 +9,7 @@ import pytest
 from fitness import Kernel, Status, TaskError, ToolchainError, tasks
 from fitness.ahead import AheadLanguage, compile_ahead
 from fitness.languages import Cpp, Cuda, Cute, FlyDSL, Hip, Triton
+from fitness.languages.flydsl import linker
 from fitness.tasks import RowSum, Softmax
 
 
@@ -20,7 +21,9 @@ TRITON = pytest.mark.skipif(not installed("torch", "triton"), reason="torch and 
 NVRTC = pytest.mark.skipif(not Cuda()._uses_nvrtc(), reason="NVRTC is not installed")
 CLANG = pytest.mark.skipif(shutil.which("clang++-19") is None, reason="clang 19 is not installed")
 CUTE = pytest.mark.skipif(not installed("torch", "cutlass"), reason="CuTe DSL is not installed")
-FLYDSL = pytest.mark.skipif(not installed("torch", "flydsl"), reason="FlyDSL is not installed")
+FLYDSL = pytest.mark.skipif(
+    not installed("torch", "flydsl") or linker() is None, reason="FlyDSL or ld.lld 19 is not installed"
+)
 
 BUILDS = [
     pytest.param(Triton(), "sm_90a", "registers", marks=TRITON),
