@@ -179,7 +179,7 @@ class Evaluation:
         return self.status is Status.OK
 
     def to_json(self) -> JSON:
-        """Returns a JSON object with the field names as keys and a ``schema``; no ``baselines`` and no ``profile`` where empty."""
+        """Returns a JSON object with the field names as keys and a ``schema``; no empty baselines or profile."""
         data = {name: _plain(getattr(self, name)) for name in self.__slots__}
         data["measurements"] = [measurement.to_json() for measurement in self.measurements]
         data["baselines"] = [baseline.to_json() for baseline in self.baselines]
