@@ -46,7 +46,8 @@ def select_by_rank(individuals: list[Individual], k: int) -> list[Individual]:
     """
     ranked = sorted(individuals, key=lambda individual: individual.cost)
     weights = [1.0 / (rank + len(ranked)) for rank in range(1, len(ranked) + 1)]
-    return deap_selection.random.choices(ranked, weights=weights, k=k)
+    chosen: list[Individual] = deap_selection.random.choices(ranked, weights=weights, k=k)
+    return chosen
 
 
 def select_by_beta(individuals: list[Individual], k: int) -> list[Individual]:
