@@ -111,9 +111,9 @@ class Challenger:
         try:
             with bench.alone():
                 contest = bench.contest(self.artifact, rival, self.material, self.device, self.rng)
+            contest.judge()
         except Rival as beaten:
             return Baseline(name, beaten.failure.status, log=beaten.failure.log)
-        contest.judge()
         speedup, interval = ratio_interval([each.ratios for each in contest.series], self.rng)
         measurements = tuple(each.measurement(self.rng, None) for each in contest.series)
         return Baseline(name, speedup=speedup, interval=interval, measurements=measurements)

@@ -44,6 +44,12 @@ class Draft:
         finally:
             self.seconds[name] = self.seconds.get(name, 0.0) + time.monotonic() - start
 
+    def move(self, source: str, target: str, seconds: float) -> None:
+        """Counts some of one stage's time as another's: compilers that run when a kernel is first called build it."""
+        if seconds:
+            self.seconds[source] -= seconds
+            self.seconds[target] = self.seconds.get(target, 0.0) + seconds
+
     @contextmanager
     def queue(self, gate: AbstractContextManager[None]) -> Iterator[None]:
         """Passes a gate; the wait for it is a stage of its own."""

@@ -233,6 +233,7 @@ class Evaluator:
             draft.learn(findings.max_rel_error)
             draft.flags |= findings.flags
             draft.static = findings.static
+            draft.move("check", "build", findings.compile_s)
             policy.refuse(draft.flags, self.settings.forbid)
         return artifact
 
@@ -245,7 +246,10 @@ class Evaluator:
                 raise MachineError(f"the baseline, a correct kernel, failed: {rival}") from rival
         draft.learn(contest.max_rel_error)
         with draft.stage("judge"):
-            draft.learn(contest.judge())
+            try:
+                draft.learn(contest.judge())
+            except Rival as rival:
+                raise MachineError(f"the baseline, a correct kernel, failed: {rival}") from rival
         draft.flags |= contest.flags
         least = max(seed_error, float(np.finfo(np.float32).eps))
         if (draft.max_rel_error or 0.0) > _MUCH_LESS_ACCURATE * least:

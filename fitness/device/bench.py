@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections import OrderedDict, deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +16,7 @@ from ..cache import Cache
 from ..check import Case, Findings
 from ..contest import Contest, Rival
 from ..errors import SandboxError
+from ..evaluation import Status
 from ..gate import Gate
 from ..languages.cuda import object_metrics
 from ..languages.triton import compiled_metrics
@@ -27,7 +28,7 @@ from ..static import Metrics
 from ..target import Target
 from ..task import Task
 from .session import DeviceSession, device_cell, start_device
-from .timing import DeviceStopwatch, Exam, check_on_device
+from .timing import DeviceStopwatch, Exam, check_on_device, rehearse
 from .zygote import Zygote
 
 _LOG = logging.getLogger("kernelwright.fitness")
@@ -77,11 +78,17 @@ class DeviceBench:
         session = self._load(artifact, device)
         try:
             findings = check_on_device(session, self.task, self._cases(material))
+            if self.target.measures_time:
+                rehearse(session, self._exams_of(material), self._is_cold)
+            if session.compile_s > self.settings.build_timeout_s:
+                limit = f"evaluator.build_timeout_s={self.settings.build_timeout_s:g}"
+                raise Failed(Status.BUILD_TIMEOUT, f"its first calls compiled for {session.compile_s:.1f} s: {limit}")
         except BaseException:
             session.close()
             raise
         if self.target.measures_time:
             findings.static = self._static(artifact, session)
+        findings.compile_s = session.compile_s
         self._keep(artifact, device, session)
         return findings
 
@@ -114,14 +121,16 @@ class DeviceBench:
         exams = self._exams_of(material)
         with self._lock:
             checked = self._checked.pop((first.path, device), None)
-        with checked or self._load(first, device) as one, self._alone_on(device):
+        with checked or self._load(first, device) as one, self._slot(one, exams, device):
             try:
                 other = self._baseline(second, device)
+                rehearse(other, exams, self._is_cold)
             except Failed as failure:
+                self._drop_baseline(second, device)
                 raise Rival(failure) from failure
             for session in (one, other):  # the wait for the device is over and not theirs
                 session.limit(self.settings.run_timeout_s + self.settings.time_limit_s + _START_S)
-            watch = DeviceStopwatch((one, other), self.settings.precision, self.settings.cache_regime == "cold")
+            watch = DeviceStopwatch((one, other), self.settings.precision, self._is_cold)
             share_s = self.settings.time_limit_s / len(exams)
             try:
                 series = tuple(watch.measure(exam, share_s, rng) for exam in exams)
@@ -130,7 +139,19 @@ class DeviceBench:
                     self._drop_baseline(second, device)
                     raise Rival(failure) from failure
                 raise
-            return Contest(series, one.max_rel_error, False, frozenset(one.flags))
+            return Contest(series, one.max_rel_error, False, frozenset(one.flags), judge=_judging(one, other))
+
+    @contextmanager
+    def _slot(self, session: DeviceSession, exams: Sequence[Exam], device: int) -> Iterator[None]:
+        """Waits for the device with a candidate that is ready: nobody must wait while it compiles."""
+        session.limit(self.settings.build_timeout_s + self.settings.run_timeout_s)
+        rehearse(session, exams, self._is_cold)
+        with self._alone_on(device):
+            yield
+
+    @property
+    def _is_cold(self) -> bool:
+        return self.settings.cache_regime == "cold"
 
     @contextmanager
     def _alone_on(self, device: int) -> Iterator[None]:
@@ -239,3 +260,16 @@ class DeviceBench:
         self._starter.shutdown()
         if self._zygote is not None:
             self._zygote.close()
+
+
+def _judging(one: DeviceSession, other: DeviceSession) -> Callable[[], float]:
+    """Returns what judges the outputs of both, when others may be timed already."""
+
+    def judge() -> float:
+        try:
+            other.judge_kept()
+        except Failed as failure:
+            raise Rival(failure) from failure
+        return one.judge_kept()
+
+    return judge

@@ -39,6 +39,8 @@ class DeviceSession:
         folder: Its scratch folder: compile caches, nothing of the project.
         max_rel_error: Largest error of a judged call so far.
         flags: What was noticed.
+        compile_s: Time that the kernel's first calls took beyond the next ones: just-in-time compilers and tuners.
+        rehearsed: Names of the exams that it is ready for.
         round_trip_s: What asking and answering takes, measured before the worker has met its candidate.
     """
 
@@ -47,7 +49,10 @@ class DeviceSession:
     folder: tempfile.TemporaryDirectory[str]
     max_rel_error: float = 0.0
     flags: set[str] = field(default_factory=set)
+    compile_s: float = 0.0
+    rehearsed: set[str] = field(default_factory=set)
     round_trip_s: float = 0.0
+    _unjudged: list[tuple[Arrays, Instance, str]] = field(default_factory=list)
 
     def limit(self, seconds: float) -> None:
         """Lets every answer from now on be late after ``seconds``."""
@@ -71,7 +76,9 @@ class DeviceSession:
         Raises:
             Failed: An output is not of the declared form, or something was overwritten.
         """
+        start = time.monotonic()
         facts, arrays = self.process.request({"command": "call", "axes": dict(axes), "repeats": repeats}, inputs)
+        self._learn_compile_time(facts.get("seconds"), time.monotonic() - start)
         self._check_forms(facts, axes, repeats)
         if facts.get("launched") is False:
             self.flags.add("launches_no_kernel")
@@ -117,6 +124,26 @@ class DeviceSession:
         if not verdict.is_right:
             raise Failed(Status.WRONG_VALUE, f"{label}: {verdict.reason}", verdict.max_rel_error)
         self.max_rel_error = max(self.max_rel_error, verdict.max_rel_error)
+
+    def _learn_compile_time(self, seconds: object, wall_s: float) -> None:
+        """Notes how much longer the first of several calls took, as the worker tells and this clock allows."""
+        if isinstance(seconds, list) and len(seconds) > 1 and all(isinstance(each, float) for each in seconds):
+            self.compile_s += min(max(0.0, seconds[0] - seconds[1]), wall_s)
+
+    def judge_later(self, outputs: Arrays, instance: Instance, label: str) -> None:
+        """Keeps one call's outputs for `judge_kept`: comparing takes long, and others wait for the device."""
+        self._unjudged.append((outputs, instance, label))
+
+    def judge_kept(self) -> float:
+        """Judges all outputs that were kept; returns the largest error so far.
+
+        Raises:
+            Failed: An element is outside its tolerance.
+        """
+        kept, self._unjudged = self._unjudged, []
+        for outputs, instance, label in kept:
+            self.judge(outputs, instance, label)
+        return self.max_rel_error
 
     def close(self) -> None:
         """Ends the worker and removes its folder."""

@@ -51,9 +51,9 @@ class Variant:
         scale = float(np.float32(0.5 + 1.5 * secrets.randbits(24) / 2**24))
         return cls(secrets.randbelow(len(pool.entries)), secrets.randbelow(1 << 16), scale)
 
-    def message(self, judged: bool) -> dict[str, Any]:
+    def message(self, exam: str, judged: bool) -> dict[str, Any]:
         """Returns what the worker is told."""
-        return {"entry": str(self.entry), "roll": self.roll, "scale": self.scale, "judged": judged}
+        return {"entry": f"{exam}/{self.entry}", "roll": self.roll, "scale": self.scale, "judged": judged}
 
     def instance(self, task: Task, pool: Pool) -> Instance:
         """Computes, in this process, the very inputs that the worker makes and what must come out."""
@@ -68,8 +68,13 @@ class Variant:
 
 @dataclass(frozen=True)
 class Exam:
-    """A timed workload with a few variants whose outputs are known: drawn and computed once for all kernels."""
+    """A timed workload with a few variants whose outputs are known: drawn and computed once for all kernels.
 
+    Attributes:
+        name: Of this one and no other.
+    """
+
+    name: str
     pool: Pool
     variants: tuple[Variant, ...]
     instances: tuple[Instance, ...]
@@ -78,7 +83,7 @@ class Exam:
     def prepare(cls, task: Task, pool: Pool, count: int = 4) -> Exam:
         """Draws the variants and computes what must come out."""
         variants = tuple(Variant.draw(pool) for _ in range(count))
-        return cls(pool, variants, tuple(variant.instance(task, pool) for variant in variants))
+        return cls(secrets.token_hex(8), pool, variants, tuple(variant.instance(task, pool) for variant in variants))
 
 
 def check_on_device(session: DeviceSession, task: Task, cases: Sequence[Case]) -> Findings:
@@ -101,6 +106,59 @@ def check_on_device(session: DeviceSession, task: Task, cases: Sequence[Case]) -
     return Findings(session.max_rel_error, session.flags)
 
 
+def rehearse(session: DeviceSession, exams: Sequence[Exam], flush: bool) -> None:
+    """Shows a loaded kernel the timed sizes before it is timed: uploads data, and lets it compile and tune.
+
+    Raises:
+        Failed: The kernel is not right.
+    """
+    if session.rehearsed == {exam.name for exam in exams}:
+        return
+    if session.rehearsed:
+        session.process.request({"command": "forget"})
+    for exam in exams:
+        for index, entry in enumerate(exam.pool.entries):
+            session.process.request({"command": "pool", "name": f"{exam.name}/{index}"}, dict(entry.inputs))
+        start = time.monotonic()
+        timed_block(session, exam, 2, flush, judge_one=True)
+        middle = time.monotonic()
+        timed_block(session, exam, 2, flush, judge_one=True)
+        session.compile_s += max(0.0, 2 * middle - start - time.monotonic())
+    session.judge_kept()
+    session.rehearsed = {exam.name for exam in exams}
+
+
+def timed_block(session: DeviceSession, exam: Exam, calls: int, flush: bool, *, judge_one: bool) -> FloatArray:
+    """Times ``calls`` calls on data that no call has seen; one of them may be judged, once there is time.
+
+    Returns:
+        ``(calls,)`` seconds.
+
+    Raises:
+        Failed: The worker says something impossible, or was tampered with.
+    """
+    known: dict[int, int] = {}
+    variants = [Variant.draw(exam.pool) for _ in range(calls)]
+    if judge_one:
+        known = {secrets.randbelow(calls): secrets.randbelow(len(exam.variants))}
+        for index, chosen in known.items():
+            variants[index] = exam.variants[chosen]
+    messages = [variant.message(exam.name, index in known) for index, variant in enumerate(variants)]
+    axes = dict(exam.pool.workload.axes)
+    request = {"command": "time", "axes": axes, "variants": messages, "flush": flush}
+    facts, arrays = session.process.request(request)
+    if facts.get("tampered"):
+        raise Failed(Status.TAMPERED, "; ".join(map(str, facts["tampered"])))
+    for index, chosen in known.items():
+        outputs = session.outputs_of(arrays, index, axes)
+        session.judge_later(outputs, exam.instances[chosen], f"{exam.pool.workload.name}, a timed call")
+    times = np.asarray(facts.get("times_us"), dtype=np.float64)
+    if times.shape != (calls,) or not np.isfinite(times).all() or (times <= 0).any():
+        raise Failed(Status.SUSPECT, "its times are no times", session.max_rel_error)
+    seconds: FloatArray = times * 1e-6
+    return seconds
+
+
 class DeviceStopwatch:
     """Measures pairs of two loaded workers on one device, block by block in alternating order.
 
@@ -116,13 +174,11 @@ class DeviceStopwatch:
     def measure(self, exam: Exam, limit_s: float, rng: np.random.Generator) -> Series:
         """Warms up, then takes blocks until the interval is narrow enough or a cap is reached.
 
+        Both have rehearsed the exam. What is to be judged is kept for `DeviceSession.judge_kept`.
+
         Raises:
             Failed: One of the two, `failed_side`, did something that ends it.
         """
-        for side, session in enumerate(self._sides):
-            self.failed_side = side
-            for index, entry in enumerate(exam.pool.entries):
-                session.process.request({"command": "pool", "name": str(index)}, dict(entry.inputs))
         calls = [self._warm_up(side, exam) for side in (0, 1)]
         deadline = time.monotonic() + limit_s
         judged = {secrets.randbelow(max(1, self._precision.min_pairs)) for _ in range(_JUDGED_BLOCKS)}
@@ -143,7 +199,7 @@ class DeviceStopwatch:
                 return series
 
     def _warm_up(self, side: int, exam: Exam) -> int:
-        """Calls until compilers and clocks have settled; returns the calls of a block."""
+        """Calls until clocks have settled; returns the calls of a block."""
         calls, until = 2, time.monotonic() + _WARM_UP_S
         while True:
             alone_s = float(np.median(self._block(side, exam, calls, judge_one=calls == 2)))
@@ -152,28 +208,8 @@ class DeviceStopwatch:
                 return calls
 
     def _block(self, side: int, exam: Exam, calls: int, *, judge_one: bool) -> FloatArray:
-        """Times ``calls`` calls on data that no call has seen; returns seconds, one a call."""
         self.failed_side = side
-        session, known = self._sides[side], {}
-        variants = [Variant.draw(exam.pool) for _ in range(calls)]
-        if judge_one:
-            known = {secrets.randbelow(calls): secrets.randbelow(len(exam.variants))}
-            for index, chosen in known.items():
-                variants[index] = exam.variants[chosen]
-        messages = [variant.message(index in known) for index, variant in enumerate(variants)]
-        axes = dict(exam.pool.workload.axes)
-        request = {"command": "time", "axes": axes, "variants": messages, "flush": self._flush}
-        facts, arrays = session.process.request(request)
-        if facts.get("tampered"):
-            raise Failed(Status.TAMPERED, "; ".join(map(str, facts["tampered"])))
-        for index, chosen in known.items():
-            outputs = session.outputs_of(arrays, index, axes)
-            session.judge(outputs, exam.instances[chosen], f"{exam.pool.workload.name}, a timed call")
-        times = np.asarray(facts.get("times_us"), dtype=np.float64)
-        if times.shape != (calls,) or not np.isfinite(times).all() or (times <= 0).any():
-            raise Failed(Status.SUSPECT, "its times are no times", session.max_rel_error)
-        seconds: FloatArray = times * 1e-6
-        return seconds
+        return timed_block(self._sides[side], exam, calls, self._flush, judge_one=judge_one)
 
     def _bound(self, exam: Exam, claimed_s: float) -> None:
         """Compares what the events claim with this process's own clock around a graph of many calls.
@@ -185,22 +221,22 @@ class DeviceStopwatch:
         session, axes = self._sides[0], dict(exam.pool.workload.axes)
         footprint = sum(array.nbytes for array in exam.pool.entries[0].inputs.values()) + 1
         calls = int(np.clip(math.ceil(_TRAIN_S / claimed_s), 4, max(4, min(200, _TRAIN_BYTES // footprint))))
-        variants = [Variant.draw(exam.pool).message(False) for _ in range(calls)]
+        variants = [Variant.draw(exam.pool).message(exam.name, False) for _ in range(calls)]
         facts, _ = session.process.request({"command": "train", "axes": axes, "variants": variants})
         if not facts.get("captured"):
             session.flags.add("not_capturable")
             return
         best_s, index, chosen = math.inf, secrets.randbelow(calls), secrets.randbelow(len(exam.variants))
         for _ in range(_REPLAYS):
-            variants = [Variant.draw(exam.pool).message(False) for _ in range(calls)]
-            variants[index] = exam.variants[chosen].message(True)
+            variants = [Variant.draw(exam.pool).message(exam.name, False) for _ in range(calls)]
+            variants[index] = exam.variants[chosen].message(exam.name, True)
             session.process.request({"command": "replay", "variants": variants})
             start = time.perf_counter()
             session.process.request({"command": "go"})
             best_s = min(best_s, time.perf_counter() - start)
         _, arrays = session.process.request({"command": "outputs", "index": index})
         label = f"{exam.pool.workload.name}, a call replayed from a graph"
-        session.judge(session.outputs_of(arrays, 0, axes), exam.instances[chosen], label)
+        session.judge_later(session.outputs_of(arrays, 0, axes), exam.instances[chosen], label)
         seen_s = (best_s - session.round_trip_s) / calls  # a train may be short, for each call has inputs of its own
         if claimed_s < _CLAIM * seen_s - 3e-6:
             text = f"events claim {claimed_s * 1e6:.1f} µs a call, the parent's clock says {seen_s * 1e6:.1f} µs"

@@ -292,16 +292,18 @@ class Session:
 
     def call(self, message, arrays):
         """Runs the kernel ``repeats`` times on equal inputs, each time after poisoning what it may reuse."""
-        axes, results, facts = message["axes"], {}, {"forms": [], "tampered": [], "aliased": False}
+        axes, results, facts = message["axes"], {}, {"forms": [], "tampered": [], "aliased": False, "seconds": []}
         for turn in range(message.get("repeats", 1)):
             inputs = self.own(arrays)
             outputs = self.candidate.outputs(axes)
             self.dirty_allocator(turn)
             self.device.synchronize()
+            started = time.perf_counter()
             made = self.candidate.call([i.tensor for i in inputs], outputs, axes)
             # Copied on the candidate's own stream, before anything waits for other streams.
             copies = [self.plain(each, facts) for each in made]
             self.device.synchronize()
+            facts["seconds"].append(time.perf_counter() - started)
             facts["tampered"] += self.tampering(inputs, arrays, outputs)
             storages = {i.buffer.untyped_storage().data_ptr() for i in inputs}
             facts["aliased"] |= any(self.storage(each) in storages for each in made)
@@ -369,6 +371,11 @@ class Session:
     def pool(self, message, arrays):
         """Keeps inputs on the device under a name, for `time` and `train`."""
         self.pools[message["name"]] = [holder.tensor for holder in self.own(arrays)]
+        return {}, {}
+
+    def forget(self, message, arrays):
+        """Gives up what `pool` kept."""
+        self.pools.clear()
         return {}, {}
 
     def fill(self, tensors, variant):
@@ -454,7 +461,7 @@ def serve(pipes):
     device = Device()
     session = Session(pipes, device)
     pipes.write({"ready": True, "pid": os.getpid()})
-    commands = {name: getattr(session, name) for name in ("load", "call", "pool", "time", "train")}
+    commands = {name: getattr(session, name) for name in ("load", "call", "pool", "forget", "time", "train")}
     while (received := pipes.read()) is not None:
         message, arrays = received
         if message["command"] == "probe":

@@ -1,7 +1,7 @@
 """Kernels against torch: what is compared is correct, and a comparison says what it found. On a CPU, for want of a GPU."""
 
 import importlib.util
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,10 +11,10 @@ from fitness import Baseline, Calibration, Evaluation, Evaluator, Kernel, Status
 from fitness.baselines import BASELINES, baseline_kernel
 from fitness.check import make_instance
 from fitness.compare import judge
-from fitness.device import DeviceBench
 from fitness.languages import Cpp, Torch, Triton
-from fitness.targets import Cpu, Interpret, Nvidia
+from fitness.targets import Cpu, Nvidia
 from fitness.tasks import RowSum, Softmax
+from torch_on_cpu import TorchOnCpu
 
 TORCH = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed")
 SHIPPED = [getattr(tasks, name) for name in tasks.__all__ if name != "TensorTask"]
@@ -89,32 +89,6 @@ def test_records_come_back():
 
 def test_records_without_baselines_are_as_they_were():
     assert "baselines" not in Evaluation("0" * 32, Status.OK).to_json()
-
-
-class CpuBench(DeviceBench):
-    def peaks(self):
-        return 1e15, 1e18
-
-
-@dataclass(frozen=True)
-class TorchOnCpu:
-    """A stand-in for a GPU: the same worker and stopwatch, with the CPU's clock in the place of events."""
-
-    name: str = "torch_cpu"
-    arch: str = "native"
-    measures_time: bool = True
-    is_device: bool = True
-    spares: int = 0
-    bench = CpuBench
-
-    def environment(self, device):
-        return {"KERNELWRIGHT_DEVICE": "cpu", "OMP_NUM_THREADS": "1", "LC_ALL": "C"}
-
-    def device_files(self):
-        return Interpret().device_files()
-
-    def describe(self):
-        return {}
 
 
 SETTINGS = {"min_pairs": 3, "max_pairs": 3, "time_limit_s": 0.2, "run_timeout_s": 120.0, "build_timeout_s": 120.0}

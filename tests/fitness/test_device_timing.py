@@ -1,0 +1,68 @@
+"""Timing by a worker in Python, with the CPU's clock in the place of a GPU's events: real processes, real judging."""
+
+import importlib.util
+
+import pytest
+
+from fitness import Calibration, Evaluator, Kernel, Status
+from fitness.languages import Torch
+from fitness.tasks import RowSum
+from torch_on_cpu import TorchOnCpu
+
+pytestmark = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed")
+
+SETTINGS = {"min_pairs": 3, "max_pairs": 3, "time_limit_s": 0.2, "run_timeout_s": 60.0, "build_timeout_s": 3.0}
+TASK = RowSum(time_sizes=[{"M": 64, "N": 257}], check_sizes=[{"M": 3, "N": 7}, {"M": 5, "N": 130}])
+
+
+@pytest.fixture(scope="module")
+def evaluator():
+    made = Evaluator(TASK, TorchOnCpu(), Torch(), **SETTINGS)
+    yield made
+    made.close()
+
+
+def judged(evaluator, body, before=""):
+    source = f"import time\nimport torch\n{before}\n\ndef kernel_fn(x):\n" + "".join(
+        f"    {line}\n" for line in body.splitlines()
+    )
+    return evaluator.evaluate(Kernel(source, "torch", "kernel_fn"), Calibration({}, 0.01))
+
+
+def test_what_the_first_calls_of_each_size_take_longer_counts_as_building(evaluator):
+    slow = "if x.shape not in seen:\n    seen.add(x.shape)\n    time.sleep(0.15)\nreturn x.sum(1)"
+    evaluation = judged(evaluator, slow, "seen = set()")
+
+    assert Status.OK == evaluation.status, evaluation.log
+    assert evaluation.seconds["build"] > 0.3
+    assert evaluation.latency_us < 50_000
+
+
+def test_compiling_for_too_long_is_a_verdict_that_names_the_limit(evaluator):
+    slow = "if x.shape not in seen:\n    seen.add(x.shape)\n    time.sleep(0.8)\nreturn x.sum(1)"
+    evaluation = judged(evaluator, slow, "seen = set()")
+
+    assert Status.BUILD_TIMEOUT == evaluation.status
+    assert "evaluator.build_timeout_s=3" in evaluation.log
+
+
+def test_a_kernel_that_is_wrong_only_when_it_is_timed_is_found(evaluator):
+    evaluation = judged(evaluator, "return x.sum(1) if x.shape[1] != 257 else torch.zeros(x.shape[0])")
+
+    assert Status.WRONG_VALUE == evaluation.status
+    assert "a timed call" in evaluation.log
+
+
+def test_a_kernel_that_becomes_wrong_in_the_middle_of_timing_is_found(evaluator):
+    late = "global calls\ncalls += x.shape[1] == 257\nreturn x.sum(1) if calls < 12 else x.sum(1) * 1.01"
+    evaluation = judged(evaluator, late, "calls = 0")
+
+    assert Status.WRONG_VALUE == evaluation.status, evaluation.log
+
+
+def test_an_honest_kernel_is_timed(evaluator):
+    evaluation = judged(evaluator, "return torch.einsum('mn->m', x)")
+
+    assert Status.OK == evaluation.status, evaluation.log
+    assert 1 == len(evaluation.measurements)
+    assert evaluation.profile.startswith("At M=64, N=257 it takes")
