@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shutil
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -30,8 +31,12 @@ from .settings import check_settings
 EXCERPT = 160
 
 
-def replay(run_dir: Path) -> int:
+def replay(run_dir: Path, kernels: Path | None = None) -> int:
     """Replays a run and compares.
+
+    Args:
+        run_dir: Of the stored run.
+        kernels: Where the sources of all kernels are put when it came out the same; None for nowhere.
 
     Returns:
         How many generations were reproduced.
@@ -48,7 +53,10 @@ def replay(run_dir: Path) -> int:
         engine = build_engine(config, build_problem(config), stack, Path(scratch), recorded=run_dir)
         for _ in engine.run(generations=config.generations):
             pass
-        return compare(run_dir / "generations.jsonl", Path(scratch) / "generations.jsonl")
+        count = compare(run_dir / "generations.jsonl", Path(scratch) / "generations.jsonl")
+        if kernels is not None:
+            shutil.copytree(Path(scratch) / "kernels", kernels, dirs_exist_ok=True)
+    return count
 
 
 def stored_config(run_dir: Path) -> DictConfig:

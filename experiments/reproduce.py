@@ -39,7 +39,7 @@ def stored_runs(root: Path) -> list[Path]:
 
 
 def reproduce(run_dir: Path, target: Path) -> int:
-    """Replays a stored run and writes its report into ``target``.
+    """Replays a stored run and writes its report, and the sources that it was stored without, into ``target``.
 
     Returns:
         How many lines of ``generations.jsonl`` came out the same.
@@ -48,7 +48,7 @@ def reproduce(run_dir: Path, target: Path) -> int:
         RunError: It came out differently.
         JournalError: Its journal does not fit this code.
     """
-    lines = replay(run_dir)
+    lines = replay(run_dir, target / "kernels")
     shutil.copytree(run_dir, target, dirs_exist_ok=True)
     write_report(target)
     return lines

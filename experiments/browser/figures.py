@@ -19,8 +19,14 @@ from ..analysis.figures import BUDGET_WORDS, looks
 from ..runs import Run
 from .lineage_tree import ancestors
 
-DARK = {plots.INK: "#e8edf2", plots.MUTED: "#9aa7b4", plots.GRID: "#333c46", "#000000": "#e8edf2"}
-"""What the colours of text and lines become on dark paper; those of data stand out on both."""
+DARK = {
+    plots.INK: "#e8edf2",
+    plots.MUTED: "#9aa7b4",
+    plots.GRID: "#333c46",
+    "#000000": "#e8edf2",
+    plots.COLOURS[0]: "#2f8fdc",
+}
+"""What colours become on dark paper; the other colours of data stand out on both."""
 WIDTH = 9.6
 MOST_EDGES = 2_000
 """Of more kernels than this, only the fastest get a line to their parent; the others are points."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,6 +44,7 @@ class JournalIndex:
         damages: Lines that are no answers, in words.
         configuration: What the journal was begun with.
         latest_s: Time of the last answer, in seconds since the run began.
+        counts: How many answers of each kind there are.
     """
 
     def __init__(self, root: Root, path: Path) -> None:
@@ -53,6 +55,7 @@ class JournalIndex:
         self._duels: list[tuple[str, int]] = []
         self._lines = 0
         self.latest_s = 0.0
+        self.counts: Counter[str] = Counter()
 
     def __len__(self) -> int:
         return self._lines
@@ -119,6 +122,7 @@ class JournalIndex:
             return
         kind, key, at_s = sys.intern(head[1].decode()), head[2].decode(), float(head[3])
         self.latest_s = max(self.latest_s, at_s)
+        self.counts[kind] += 1
         if kind == "duel":
             self._duels.append((key, offset))
             return

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Collection, Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..runs import Candidate, Run
@@ -41,10 +41,12 @@ def tree(run: Run, root: str | None = None, *, with_failed: bool = False) -> lis
     Args:
         run: Where they are.
         root: Digest of the kernel to begin with; None for the seeds.
-        with_failed: Whether kernels without a time are shown, too.
+        with_failed: Whether kernels are shown, too, that are not correct and have no correct descendant.
     """
     first = [each for each in run.first.values() if not each.repeated]
-    children, failed = _children(first, run.candidates, with_failed=with_failed)
+    children, failed = _children(first), _failed(run.candidates)
+    if not with_failed:
+        first, children = _fruitful(first, children)
     below = _descendants(first, children)
     line = set(ancestors(run, run.best_digest))
     chosen = run.first.get(root or "")
@@ -74,24 +76,39 @@ def ancestors(run: Run, digest: str | None) -> list[str]:
     return line[::-1]
 
 
-def _children(
-    first: Sequence[Candidate], candidates: Sequence[Candidate], *, with_failed: bool
-) -> tuple[Mapping[str, list[Candidate]], Mapping[str, int]]:
-    """Returns, by digest of the first parent, its children, and how many of its proposals came to nothing."""
+Children = Mapping[str, Sequence[Candidate]]
+
+
+def _children(first: Sequence[Candidate]) -> Children:
+    """Returns kernels by digest of their first parent."""
     children: dict[str, list[Candidate]] = {}
-    failed: dict[str, int] = {}
-    originals = {each.slot for each in first}
-    for each in candidates:
-        if not each.parents:
-            continue
-        came_to_nothing = each.evaluation is None or not each.evaluation.ok
-        if each.slot in originals and each.parents[0] != each.digest and (with_failed or not came_to_nothing):
+    for each in first:
+        if each.parents:
             children.setdefault(each.parents[0], []).append(each)
-        failed[each.parents[0]] = failed.get(each.parents[0], 0) + came_to_nothing
-    return children, failed
+    return children
 
 
-def _descendants(first: Collection[Candidate], children: Mapping[str, Sequence[Candidate]]) -> dict[str, int]:
+def _failed(candidates: Sequence[Candidate]) -> Mapping[str, int]:
+    """Returns, by digest of the first parent, how many proposals came to nothing."""
+    return Counter(each.parents[0] for each in candidates if each.parents and not _is_correct(each))
+
+
+def _is_correct(candidate: Candidate) -> bool:
+    return candidate.evaluation is not None and candidate.evaluation.ok
+
+
+def _fruitful(first: Sequence[Candidate], children: Children) -> tuple[list[Candidate], Children]:
+    """Returns the kernels that are correct or led to one that is: a failure may have been repaired."""
+    kept: set[str] = set()
+    for each in sorted(first, key=lambda each: each.slot, reverse=True):
+        digest = each.digest or ""
+        if _is_correct(each) or any(child.digest in kept for child in children.get(digest, ())):
+            kept.add(digest)
+    fruitful = [each for each in first if each.digest in kept]
+    return fruitful, _children(fruitful)
+
+
+def _descendants(first: Sequence[Candidate], children: Children) -> dict[str, int]:
     """Counts descendants by digest; children are younger than their parents, so one pass from the end is enough."""
     below = {each.digest or "": 0 for each in first}
     for each in sorted(first, key=lambda each: each.slot, reverse=True):

@@ -15,6 +15,7 @@ from ..transcript import visible
 from ..wording import duration_text, speedup_text, time_text
 from . import answering, candidate_page, comparison_page, list_page, run_page, style
 from .collection import Collection
+from .stored import told
 from .wording import ago, quantity, short, shortened, times, verdict, with_page
 
 HOSTS = ["127.0.0.1", "localhost"]
@@ -78,11 +79,11 @@ def application(collection: Collection) -> Flask:
         "shortened": shortened,
         "with_page": with_page,
     }
-    app.jinja_env.globals["root"] = str(collection.root.path)
+    app.jinja_env.globals["folder"] = str(collection.root.path)
     for rule, page in PAGES.items():
         app.add_url_rule(rule, rule, _bound(page, collection), methods=["GET"])
     app.register_error_handler(RunError, lambda fault: _refused(str(fault), 404))
-    app.register_error_handler(OSError, lambda fault: _refused(f"a file cannot be read: {fault.strerror}", 503))
+    app.register_error_handler(OSError, lambda fault: _refused(f"a file cannot be read: {told(fault)}", 503))
     app.register_error_handler(HTTPException, _http)
     app.after_request(_secured)
     return app

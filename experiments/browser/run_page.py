@@ -48,6 +48,7 @@ def overview(collection: Collection) -> Response:
         summary=collection.summary(asked("run")),
         tab="overview",
         subtitle=subtitle(run),
+        under_way=max(0, recording.journal.counts["evaluation"] - len(run.evaluated)),
         headline=headline(run),
         figures=key_figures(run),
         funnel=run.funnel,

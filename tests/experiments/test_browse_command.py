@@ -80,12 +80,16 @@ def test_a_run_that_grows_is_followed(tmp_path):
     path = tmp_path / "run" / "generations.jsonl"
     lines = path.read_text().splitlines(keepends=True)
     client = application(Collection(tmp_path)).test_client()
-    counts = []
+    counts, waiting = [], []
     with Journal(tmp_path / "run" / "journal.jsonl"):
         for length in range(1, len(lines) + 1):
             path.write_text("".join(lines[:length]) + lines[-1][:20])
             page = client.get("/candidates?run=run", base_url="http://127.0.0.1").text
             counts.append(int(re.search(r"of (\d+) candidates", page).group(1)))
             assert "state running" in page
+            overview = client.get("/run?run=run", base_url="http://127.0.0.1").text
+            waiting.append(int(re.search(r"under way, (\d+) kernels are evaluated", overview).group(1)))
 
     assert [1, 9, 17, 25, 33] == counts
+    assert sorted(waiting, reverse=True) == waiting
+    assert waiting[0] > waiting[-1] == 0

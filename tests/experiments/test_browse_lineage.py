@@ -1,6 +1,10 @@
+from pathlib import Path
+
 from experiments.browser import lineage_tree
 from experiments.browser.lineage_tree import ancestors, tree
 from experiments.records import load_run
+from experiments.runs import Candidate, Run
+from fitness import Evaluation, Status
 from stored_run import make_run
 
 
@@ -33,6 +37,22 @@ def test_what_does_not_fit_is_counted(tmp_path, monkeypatch):
 
     assert 5 == len(small)
     assert everything == 5 + sum(each.hidden for each in small)
+
+
+def test_a_failure_that_was_repaired_is_shown():
+    failed = Evaluation("b", Status.WRONG_VALUE)
+    good = Evaluation("c", Status.OK)
+    made = [("a", (), good), ("b", ("a",), failed), ("c", ("b",), good), ("d", ("a",), failed)]
+    run = run_of(
+        Candidate(slot, 0, "mutate", parents, digest, "parsed", "", 0, evaluation, slot, repeated=False)
+        for slot, (digest, parents, evaluation) in enumerate(made)
+    )
+
+    assert ["a", "b", "c"] == [each.candidate.digest for each in shown(tree(run))]
+
+
+def run_of(candidates):
+    return Run(Path(), {}, "", {}, tuple(candidates), {}, "c", 1, 0.0)
 
 
 def test_failures_are_counted_or_shown(tmp_path):

@@ -8,7 +8,8 @@ def test_all_stored_results_come_out_byte_for_byte(command, tmp_path):
 
     assert 0 == done.returncode, done.stdout + done.stderr
     assert len(stored_runs(RESULTS)) == done.stdout.count("byte-identical")
-    assert all((tmp_path / run.relative_to(RESULTS) / "report.html").is_file() for run in stored_runs(RESULTS))
+    for name in ("report.html", "kernels/sources.jsonl"):
+        assert all((tmp_path / run.relative_to(RESULTS) / name).is_file() for run in stored_runs(RESULTS))
 
 
 def test_a_result_that_was_touched_is_found(command, tmp_path):
