@@ -70,9 +70,12 @@ def _blend_of(arrays: Sequence[NDArray[Any]]) -> int:
 def _choice_of(arrays: Sequence[NDArray[Any]]) -> tuple[int, int]:
     """The same for a task without any floats: left whole, its few draws would come back and could be remembered.
 
-    Each element comes from one draw or the other. Only the width counts for that, so a float's stands for it.
+    Each element comes from one draw or the other. Only the width counts for that, so a float's stands for it; halves
+    are chosen in pairs, or whole where one would be left over.
     """
-    width = {4: FLOAT32, 8: FLOAT64}.get(arrays[0].dtype.itemsize)
+    width = {2: FLOAT32, 4: FLOAT32, 8: FLOAT64}.get(arrays[0].dtype.itemsize)
+    if arrays[0].nbytes % 4:
+        width = None
     if width is None or all(map(is_sorted, arrays)):
         return WHOLE, RAW
     return PICKED, width

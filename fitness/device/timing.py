@@ -38,7 +38,7 @@ class Variant:
     Attributes:
         entry: Index into the pool.
         roll: Rows by which tensors of two or more axes are rolled.
-        scale: A float32 number; every float input is multiplied by it.
+        scale: Every float input is multiplied by it.
     """
 
     entry: int
@@ -47,8 +47,10 @@ class Variant:
 
     @classmethod
     def draw(cls, pool: Pool) -> Variant:
-        """Draws one that nobody can foresee."""
-        scale = float(np.float32(0.5 + 1.5 * secrets.randbits(24) / 2**24))
+        """Draws one that nobody can foresee; its factor is a number of the coarsest type: both sides multiply alike."""
+        types = [array.dtype for array in pool.entries[0].inputs.values() if array.dtype.kind == "f"]
+        coarsest = min(types, key=lambda each: each.itemsize, default=np.dtype(np.float32))
+        scale = float(coarsest.type(0.5 + 1.5 * secrets.randbits(24) / 2**24))
         return cls(secrets.randbelow(len(pool.entries)), secrets.randbelow(1 << 16), scale)
 
     def message(self, exam: str, judged: bool) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from .launch_syntax import rewrite_launches
 from .python_hosted import WORKERS
 from .simt import simt_build, simt_fingerprint
 
+_HEADERS = ("hip/hip_runtime.h", "hip/hip_fp16.h")
 _CLANGS = ("clang++-21", "clang++-20", "clang++-19", "clang++-18", "clang++")
 
 
@@ -77,6 +78,9 @@ class Hip:
             ToolchainError: There is no compiler that knows ``arch``.
         """
         (workdir / "kernel.hip").write_text(rewrite_launches(kernel.source).source, encoding="utf-8")
+        for name in _HEADERS:  # what they declare is in hip_device.h
+            (workdir / name).parent.mkdir(exist_ok=True)
+            (workdir / name).write_text("", encoding="utf-8")
         clang = _clang_for(arch)
         header = WORKERS / "hip_device.h"
         flags = (
@@ -90,6 +94,7 @@ class Hip:
             "-nogpulib",
         )
         more = (
+            "-I.",
             "-fms-extensions",
             "-ffp-contract=fast",
             f"--offload-arch={arch}",

@@ -2,14 +2,14 @@
 
 Rows of a matrix: `Softmax`, `RowSum`, `LayerNorm`, `RmsNorm`, `RmsNormBackward`, `GeluBias`, `SwiGlu`,
 `CrossEntropy`, `PrefixSum`. Movement: `Transpose`, `TruncateEvents`. Products: `Matmul`, `Conv1d`,
-`Stencil2d`, `FactorisationMachine`, `Attention`, `Pffn`. Search: `Bucketize`, `MultiBucketize`, `MapId`.
-Seeds stand in ``seeds/``, one file a task and language. A task of your own is a file like these, see
-CONTRIBUTING.md.
+`Conv1dFloat16`, `Stencil2d`, `FactorisationMachine`, `Attention`, `Pffn`. Search: `Bucketize`,
+`MultiBucketize`, `MapId`. Seeds stand in ``seeds/``, one file a task and language. A task of your own is a
+file like these, see CONTRIBUTING.md.
 """
 
 from .attention import Attention
 from .bucketize import Bucketize
-from .conv1d import Conv1d
+from .conv1d import Conv1d, Conv1dFloat16
 from .cross_entropy import CrossEntropy
 from .factorisation_machine import FactorisationMachine
 from .gelu_bias import GeluBias
@@ -44,6 +44,7 @@ __all__ = [
     "TruncateEvents",
     "Matmul",
     "Conv1d",
+    "Conv1dFloat16",
     "Stencil2d",
     "FactorisationMachine",
     "Attention",

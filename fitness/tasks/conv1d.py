@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from ..task import Arrays, TensorSpec
-from .rounding import Floats, sum_error
+from .rounding import Floats, smallest_normal, sum_error, unit_roundoff
 from .tensor_task import Sizes, TensorTask, float32, float64
 
 
@@ -67,6 +67,43 @@ class Conv1d(TensorTask):
         length, taps = axes["L"], axes["K"]
         inside = sum(max(0, length - abs(k - (taps - 1) // 2)) for k in range(taps))
         return 2.0 * axes["B"] * axes["C"] * axes["F"] * inside
+
+
+@dataclass(frozen=True)
+class Conv1dFloat16(Conv1d):
+    """`Conv1d` in half precision, summed in single, at the shape that KernelEvolve optimises.
+
+    2048 samples, 96 channels in and out, 200 positions (KernelEvolve 2025, https://arxiv.org/abs/2512.23236, which does
+    not state the number of taps; three are taken).
+    """
+
+    name: ClassVar[str] = "conv1d_float16"
+    description: ClassVar[str] = (
+        Conv1d.description.removesuffix("float32 accuracy.")
+        + "All tensors are float16: products are summed in float32, "
+        "and each sum is rounded to float16 once."
+    )
+    inputs: ClassVar[Mapping[str, TensorSpec]] = {
+        name: TensorSpec("float16", spec.shape) for name, spec in Conv1d.inputs.items()
+    }
+    outputs: ClassVar[Mapping[str, TensorSpec]] = {
+        name: TensorSpec("float16", spec.shape) for name, spec in Conv1d.outputs.items()
+    }
+    distributions: ClassVar[tuple[str, ...]] = ("normal", "positive", "sparse", "near_constant", "wide", "narrow")
+    scales: ClassVar[Mapping[str, float]] = {"wide": 8.0, "narrow": 0.05}
+
+    device_sizes: ClassVar[Sizes] = (
+        {"B": 2048, "C": 96, "F": 96, "L": 200, "K": 3},
+        {"B": 64, "C": 93, "F": 97, "L": 1001, "K": 3},
+    )
+    time_sizes: Sizes = ({"B": 4, "C": 16, "F": 16, "L": 200, "K": 3}, {"B": 2, "C": 13, "F": 18, "L": 401, "K": 7})
+
+    def tolerance(self, inputs: Arrays, expected: Arrays) -> dict[str, Floats]:
+        """The bound of `sum_error` in float32, where products of halves are exact, and one rounding to float16."""
+        x, w, total = float64(inputs["x"]), float64(inputs["w"]), float64(expected["y"])
+        norm = np.sqrt(_convolve(np.square(x), np.square(w)))
+        summed = sum_error("float32", w.shape[1] * w.shape[2], total, _convolve(np.abs(x), np.abs(w)), norm)
+        return {"y": summed + unit_roundoff("float16") * (np.abs(total) + summed) + smallest_normal("float16")}
 
 
 def _convolve(x: Floats, w: Floats) -> Floats:

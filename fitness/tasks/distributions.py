@@ -82,6 +82,6 @@ def draw(
     return DRAWS[distribution](shape, rng)
 
 
-def as_float32(values: Floats) -> NDArray[Any]:
-    """Rounds to contiguous float32."""
-    return np.ascontiguousarray(values, dtype=np.float32)
+def rounded(values: Floats, dtype: str) -> NDArray[Any]:
+    """Rounds to a contiguous array of ``dtype``."""
+    return np.ascontiguousarray(values, dtype=dtype)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..errors import TaskError
 from ..kernel import Kernel
 from ..task import Cost, TensorSpec, Workload
-from .distributions import as_float32, draw
+from .distributions import draw, rounded
 
 Sizes = Sequence[Mapping[str, int]]
 
@@ -120,7 +120,7 @@ class TensorTask:
     def make_inputs(self, workload: Workload, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
         """Draws all inputs from the workload's distribution."""
         return {
-            name: as_float32(draw(workload.distribution, spec.extent(workload.axes), rng, self.scales))
+            name: rounded(draw(workload.distribution, spec.extent(workload.axes), rng, self.scales), _drawn_as(spec))
             for name, spec in self.inputs.items()
         }
 
@@ -165,6 +165,11 @@ class TensorTask:
 
 def _label(axes: Mapping[str, int]) -> str:
     return "x".join(str(size) for size in axes.values())
+
+
+def _drawn_as(spec: TensorSpec) -> str:
+    """The type of a drawn input; whole numbers are put in their place by the task."""
+    return spec.dtype if spec.dtype.startswith("float") else "float32"
 
 
 def float32(*shape: str | int) -> TensorSpec:

@@ -1,12 +1,14 @@
 // What HIP device code needs, over clang's own builtins: compiles for AMD GPUs without ROCm installed.
 //
-// Covers indices, barriers, shared memory, shuffles, atomics, vector types and the usual
-// mathematics. With a ROCm installation hipcc and its headers are used instead.
+// Covers indices, barriers, shared memory, shuffles, atomics, vector types, half precision and the
+// usual mathematics. With a ROCm installation hipcc and its headers are used instead.
 #pragma once
 typedef unsigned int uint;
 typedef __SIZE_TYPE__ size_t;
 typedef const void* hipStream_t;
 typedef int hipError_t;
+typedef _Float16 __half;
+typedef _Float16 half;
 constexpr int hipSuccess = 0;
 
 #define __global__ __attribute__((global))
@@ -153,6 +155,8 @@ KERNELWRIGHT_FUNCTION float erfcf(float x) {
     const float tail = kernelwright_erfc(fabsf(x));
     return x < 0.0f ? 2.0f - tail : tail;
 }
+KERNELWRIGHT_FUNCTION float __half2float(__half x) { return (float)x; }
+KERNELWRIGHT_FUNCTION __half __float2half(float x) { return (__half)x; }
 template <class T> KERNELWRIGHT_FUNCTION T max(T a, T b) { return a > b ? a : b; }
 template <class T> KERNELWRIGHT_FUNCTION T min(T a, T b) { return a < b ? a : b; }
 template <class T> static inline __device__ T __ldg(const T* at) { return *at; }

@@ -9,6 +9,7 @@ import pytest
 from fitness import Kernel, Status, TaskError, ToolchainError, tasks
 from fitness.ahead import AheadLanguage, compile_ahead
 from fitness.languages import Cpp, Cuda, Cute, FlyDSL, Hip, Triton
+from fitness.languages.cuda import cuda_headers
 from fitness.languages.flydsl import linker
 from fitness.tasks import RowSum, Softmax
 
@@ -68,7 +69,10 @@ def test_every_triton_seed_compiles(task, arch):
 @NVRTC
 @pytest.mark.parametrize("task", SHIPPED, ids=lambda task: task.name)
 def test_every_cuda_seed_compiles(task):
-    compilation = compile_ahead(task().seed_kernel("cuda"), task(), Cuda(), "sm_90a")
+    kernel = task().seed_kernel("cuda")
+    if "cuda_fp16.h" in kernel.source and not cuda_headers():
+        pytest.skip("CUDA's headers are not installed: pip install nvidia-cuda-runtime")
+    compilation = compile_ahead(kernel, task(), Cuda(), "sm_90a")
 
     assert Status.OK == compilation.status, compilation.log
 

@@ -7,9 +7,9 @@ import triton.language as tl
 
 @triton.jit
 def convolve(x, w, y, C, F, L, K, BLOCK: tl.constexpr):
-    b = (tl.program_id(1) // F).to(tl.int64)
-    f = (tl.program_id(1) % F).to(tl.int64)
-    positions = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    b = (tl.program_id(0) // F).to(tl.int64)
+    f = (tl.program_id(0) % F).to(tl.int64)
+    positions = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
     total = tl.zeros((BLOCK,), tl.float32)
     for c in range(C):
         for k in range(K):
@@ -23,5 +23,5 @@ def kernel_fn(x, w):
     B, C, L = x.shape
     F, _, K = w.shape
     y = torch.empty((B, F, L), dtype=x.dtype, device=x.device)
-    convolve[(triton.cdiv(L, 64), B * F)](x, w, y, C, F, L, K, BLOCK=64, num_warps=2)
+    convolve[(B * F, triton.cdiv(L, 64))](x, w, y, C, F, L, K, BLOCK=64, num_warps=2)
     return y
