@@ -1,11 +1,16 @@
 """The worker in Python, with Triton's interpreter in place of a GPU: everything but the clock is real."""
 
 import importlib.util
+from pathlib import Path
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from fitness import Evaluator, Kernel, Status, tasks
+from fitness.device.timing import Variant
 from fitness.languages import Triton
+from fitness.pool import Pool
 from fitness.targets import Interpret
 from fitness.tasks import RowSum
 
@@ -127,3 +132,23 @@ def test_an_endless_module_is_stopped():
     with_limit.close()
 
     assert Status.RUN_TIMEOUT == evaluation.status
+
+
+@pytest.mark.parametrize("task", [tasks.Conv1d(), tasks.Conv1dFloat16(), tasks.Bucketize()], ids=lambda task: task.name)
+def test_worker_and_parent_make_the_same_inputs_of_a_variant(task):
+    import torch
+
+    spec = importlib.util.spec_from_file_location("worker", Path(tasks.__file__).parents[1] / "workers" / "device.py")
+    worker = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(worker)
+    pool = Pool.draw(task, task.time_workloads[0], np.random.default_rng(3))
+    variant = Variant.draw(pool)
+    there = worker.Session(None, SimpleNamespace(torch=torch))
+    message = variant.message("exam", False)
+    source = pool.entries[variant.entry].inputs.values()
+    there.pools[message["entry"]] = [torch.from_numpy(array.copy()) for array in source]
+    made = [torch.empty_like(tensor) for tensor in there.pools[message["entry"]]]
+    there.fill(made, message)
+
+    expected = variant.instance(task, pool).inputs.values()
+    assert [array.tobytes() for array in expected] == [tensor.numpy().tobytes() for tensor in made]

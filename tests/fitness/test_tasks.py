@@ -14,6 +14,8 @@ import yaml
 from conformance_tasks import TaskSuite, stream
 from fitness import Evaluator, Kernel, TaskError, tasks
 from fitness.languages import Cpp
+from fitness.native import PICKED
+from fitness.pool import Pool
 from fitness.shirkers import Sample
 from fitness.targets import Cpu
 
@@ -234,3 +236,33 @@ def test_an_unknown_distribution_names_the_known_ones():
     workload = type(task.time_workloads[0])("odd", {"M": 2, "N": 2}, "cauchy")
     with pytest.raises(TaskError, match=r"unknown distribution 'cauchy'; known are normal, .*huge, tiny"):
         task.make_inputs(workload, stream())
+
+
+HALF = r"""
+extern "C" void kernel(const _Float16* x, const _Float16* w, _Float16* y, long B, long C, long F, long L, long K) {
+    for (long b = 0; b < B; b++) for (long f = 0; f < F; f++) for (long l = 0; l < L; l++) {
+        TOTAL total = 0;
+        for (long c = 0; c < C; c++) for (long k = 0; k < K; k++) {
+            long at = l + k - (K - 1) / 2;
+            if (at >= 0 && at < L) total = total + TOTAL(w[(f * C + c) * K + k]) * TOTAL(x[(b * C + c) * L + at]);
+        }
+        y[(b * F + f) * L + l] = _Float16(total);
+    }
+}
+"""
+
+
+@needs_compiler
+@pytest.mark.parametrize(("total", "is_right"), [("double", True), ("float", True), ("_Float16", False)])
+def test_half_precision_is_summed_in_float32(total, is_right, build):
+    task, function = tasks.Conv1dFloat16(), build(HALF.replace("TOTAL", total))
+    timed = {workload.name for workload in task.time_workloads}
+    wrong = set(refused(task, function))
+    assert (set() if is_right else timed) == (wrong if is_right else timed & wrong)
+
+
+def test_halves_are_mixed_anew_for_every_call():
+    """An input that comes back could be remembered; pairs of halves are chosen from two draws, as other types are."""
+    task = tasks.Conv1dFloat16()
+    pool = Pool.draw(task, task.time_workloads[0], stream())
+    assert [PICKED, PICKED] == [buffer.blend for buffer in list(pool.plan().buffer)[:2]]

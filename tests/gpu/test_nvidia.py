@@ -1,24 +1,15 @@
 """Seeds, cheats and honest kernels on a real NVIDIA GPU, through the whole evaluator."""
 
 import dataclasses
+from contextlib import closing
 
 import pytest
 
-from fitness import Evaluator, Kernel, Status
+from fitness import Calibration, Evaluator, Kernel, Status, tasks
+from fitness.baselines import baseline_kernel
 from fitness.languages import Cuda, Triton
 from fitness.targets import Nvidia
-from fitness.tasks import (
-    Bucketize,
-    Conv1d,
-    GeluBias,
-    LayerNorm,
-    Matmul,
-    PrefixSum,
-    RowSum,
-    Softmax,
-    Stencil2d,
-    Transpose,
-)
+from fitness.tasks import Matmul, RowSum, Softmax
 
 pytestmark = pytest.mark.gpu
 
@@ -44,19 +35,45 @@ def cuda():
     made.close()
 
 
-TASKS = [Softmax, RowSum, Matmul, LayerNorm, GeluBias, Transpose, PrefixSum, Conv1d, Stencil2d, Bucketize]
+TASKS = [getattr(tasks, name) for name in tasks.__all__ if name != "TensorTask"]
+
+
+def told(evaluation):
+    """What a failing test should say: the record without its samples."""
+    samples = {"samples_us", "reference_samples_us"}
+    record = evaluation.to_json()
+    record["measurements"] = [
+        {name: value for name, value in each.items() if name not in samples} for each in record["measurements"]
+    ]
+    return record
 
 
 @pytest.mark.parametrize("language", [Triton(), Cuda()], ids=lambda language: language.name)
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
 def test_seeds_are_correct_and_timed(task, language):
-    made = evaluator_of(task().on_device(), language, time_limit_s=0.2)
-    evaluation = made.evaluate(made.task.seed_kernel(language.name), made.calibrate())
-    made.close()
+    with closing(evaluator_of(task().on_device(), language, time_limit_s=0.2)) as made:
+        calibration = made.calibrate()
+        evaluation = made.evaluate(made.task.seed_kernel(language.name), calibration)
 
-    assert Status.OK == evaluation.status, evaluation.log
-    assert evaluation.interval[0] <= 1.05
-    assert evaluation.interval[1] >= 0.95
+    assert Status.OK == evaluation.status, told(evaluation)
+    # Where memory lies differs from process to process; the null test of this very kernel says by how much that shows.
+    beyond = 0.05 + 2 * calibration.noise_floor
+    assert evaluation.interval[0] <= 1 + beyond, told(evaluation)
+    assert evaluation.interval[1] >= 1 - beyond, told(evaluation)
+
+
+@pytest.mark.parametrize("task", [Softmax, Matmul, tasks.Attention], ids=lambda task: task.name)
+def test_seeds_are_timed_against_torch(task):
+    names = ("eager", "compile", "max_autotune", "library")
+    with closing(evaluator_of(task().on_device(), Triton(), time_limit_s=0.2, baselines=names)) as made:
+        kernel = made.task.seed_kernel("triton")
+        evaluation = made.compare(kernel, made.evaluate(kernel, made.calibrate()))
+
+    assert Status.OK == evaluation.status, told(evaluation)
+    there = [name for name in names if baseline_kernel(made.task, name) is not None]
+    assert [(name, Status.OK) for name in there] == [(each.name, each.status) for each in evaluation.baselines], [
+        each.log for each in evaluation.baselines
+    ]
 
 
 HEAD = """\
@@ -152,7 +169,6 @@ CHEATS = {
         "def kernel_fn(x):\n    far[(1,)](x)\n    return honest(x)\n",
         {Status.CRASHED},
     ),
-    "endless": ("def kernel_fn(x):\n    while True:\n        pass\n", {Status.RUN_TIMEOUT}),
     "memory bomb": (
         "def kernel_fn(x):\n    hoard = [torch.empty(1 << 34, dtype=torch.int8, device=x.device) for _ in range(64)]\n    return honest(x)\n",
         {Status.OUT_OF_MEMORY},
@@ -164,11 +180,17 @@ CHEATS = {
 def test_cheats_do_not_score(triton, name):
     source, expected = CHEATS[name]
     evaluator, calibration = triton
-    if name == "endless":
-        evaluator = evaluator_of(evaluator.task, Triton(), run_timeout_s=3, build_timeout_s=6)
     evaluation = evaluator.evaluate(Kernel(HEAD + source, "triton", "kernel_fn"), calibration)
 
-    assert evaluation.status in expected, evaluation.log
+    assert evaluation.status in expected, told(evaluation)
+
+
+def test_an_endless_kernel_is_stopped():
+    source = HEAD + "def kernel_fn(x):\n    while True:\n        pass\n"
+    with closing(evaluator_of(RowSum(time_sizes=SIZES), Triton(), run_timeout_s=3, build_timeout_s=6)) as made:
+        evaluation = made.evaluate(Kernel(source, "triton", "kernel_fn"), Calibration({}, 0.01))
+
+    assert Status.RUN_TIMEOUT == evaluation.status, told(evaluation)
 
 
 def test_an_innocent_kernel_after_an_illegal_access(triton):
@@ -176,7 +198,7 @@ def test_an_innocent_kernel_after_an_illegal_access(triton):
     evaluator.evaluate(Kernel(HEAD + CHEATS["illegal access"][0], "triton", "kernel_fn"), calibration)
     evaluation = evaluator.evaluate(Kernel(HEAD + "kernel_fn = honest\n", "triton", "kernel_fn"), calibration)
 
-    assert Status.OK == evaluation.status, evaluation.log
+    assert Status.OK == evaluation.status, told(evaluation)
 
 
 HONEST = {
@@ -194,21 +216,18 @@ def test_honest_kernels_pass(triton, name):
     evaluator, calibration = triton
     evaluation = evaluator.evaluate(Kernel(HEAD + HONEST[name], "triton", "kernel_fn"), calibration)
 
-    assert Status.OK == evaluation.status, evaluation.log
+    assert Status.OK == evaluation.status, told(evaluation)
     assert evaluation.latency_us > 0
 
 
 def test_tf32_is_not_float32():
     task = Matmul(time_sizes=[{"M": 512, "N": 512, "K": 512}])
-    made = evaluator_of(task, Triton())
     seed = task.seed_kernel("triton")
-    evaluation = made.evaluate(
-        dataclasses.replace(seed, source=seed.source.replace('input_precision="ieee"', 'input_precision="tf32"')),
-        made.calibrate(),
-    )
-    made.close()
+    coarse = dataclasses.replace(seed, source=seed.source.replace('input_precision="ieee"', 'input_precision="tf32"'))
+    with closing(evaluator_of(task, Triton())) as made:
+        evaluation = made.evaluate(coarse, made.calibrate())
 
-    assert Status.WRONG_VALUE == evaluation.status
+    assert Status.WRONG_VALUE == evaluation.status, told(evaluation)
 
 
 CUDA = """\
@@ -248,4 +267,4 @@ def test_cuda_kernels(cuda, name):
     evaluator, calibration = cuda
     evaluation = evaluator.evaluate(Kernel(source, "cuda"), calibration)
 
-    assert evaluation.status in expected, evaluation.log
+    assert evaluation.status in expected, told(evaluation)
