@@ -29,6 +29,7 @@ from .start import founders
 UNRECORDED = (
     "generations",
     "executor",
+    "gpus",
     "tracking",
     *(
         f"llm.{key}"

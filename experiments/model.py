@@ -21,6 +21,10 @@ UNTOLD = frozenset({"fingerprint", "system"})
 """Facts about a machine that no kernel can make use of."""
 
 
+GPU_VARIABLES = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES")
+"""What says which GPUs of this machine a process may use."""
+
+
 class Silent:
     """The model of a replay: whatever is not recorded cannot be had."""
 
@@ -83,10 +87,11 @@ class TimedInTurns:
 
 
 def timing_gpus(target: Target, executor: DictConfig) -> tuple[int, ...]:
-    """Returns the GPUs that kernels are timed on; none for targets that use no GPU."""
+    """Returns the GPUs of this machine that kernels are timed on; none for targets that use no GPU."""
     devices: Sequence[int] = executor.get("devices") or (executor.get("device", 0),)
-    uses_gpu = any(name.endswith("VISIBLE_DEVICES") for name in target.environment(0))
-    return tuple(devices) if uses_gpu else ()
+    shown = [target.environment(device) for device in devices]
+    names = [value for variables in shown for name, value in variables.items() if name in GPU_VARIABLES]
+    return tuple(int(name) for name in names if name.isdecimal())
 
 
 def enter_client(client: Client, stack: ExitStack, run_dir: Path, timing: Sequence[int]) -> tuple[Client, Turns | None]:

@@ -83,7 +83,12 @@ TOP: Mapping[str, Bound] = {
 }
 
 
-SHAPES: Mapping[str, Any] = {"duels": bool, "verify": bool, "objectives": Sequence[str]}
+SHAPES: Mapping[str, Any] = {
+    "duels": bool,
+    "verify": bool,
+    "objectives": Sequence[str],
+    "gpus": Sequence[int] | Literal["all"] | None,
+}
 """What the other values at the top level must be, as annotations."""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import re
 import shutil
 import subprocess
@@ -12,6 +13,7 @@ from pathlib import Path
 
 from ..device import DeviceBench
 from ..errors import TargetUnavailable
+from .visible import HIP, gpu, visible
 
 
 @dataclass(frozen=True)
@@ -20,7 +22,7 @@ class Amd:
 
     Attributes:
         is_device: Timed workloads are the task's sizes for devices, unless others are given.
-        devices: Which of the machine's GPUs evaluations may use, by number.
+        devices: Which GPUs evaluations may use, by number among those of this process (``HIP_VISIBLE_DEVICES``).
         spares: Workers that wait ready, for each device.
     """
 
@@ -38,12 +40,13 @@ class Amd:
         Raises:
             TargetUnavailable: There is no such GPU.
         """
-        return agents()[self.devices[0]]
+        return agents()[int(gpu(HIP, self.devices[0]))]
 
     def environment(self, device: int) -> dict[str, str]:
         """Returns the variables of a worker: one visible GPU."""
-        number = str(self.devices[device])
-        return {"HIP_VISIBLE_DEVICES": number, "ROCR_VISIBLE_DEVICES": number, "PATH": "/opt/rocm/bin:/usr/bin:/bin"}
+        # HIP counts among what ROCR_VISIBLE_DEVICES leaves: setting both to 1 would leave nothing.
+        kept = {name: os.environ[name] for name in ("ROCR_VISIBLE_DEVICES",) if name in os.environ}
+        return {**kept, HIP: gpu(HIP, self.devices[device]), "PATH": "/opt/rocm/bin:/usr/bin:/bin"}
 
     def device_files(self) -> tuple[Path, ...]:
         """Returns what a worker must reach of the driver, beside the system's folders."""
@@ -53,6 +56,15 @@ class Amd:
     def describe(self) -> Mapping[str, str]:
         """Returns facts about the devices."""
         return {"agents": ", ".join(agents())}
+
+
+def gpus() -> tuple[str, ...]:
+    """Returns what HIP calls the GPUs that this process may use.
+
+    Raises:
+        TargetUnavailable: There is none.
+    """
+    return visible(HIP) or tuple(str(number) for number in range(len(agents())))
 
 
 @functools.cache

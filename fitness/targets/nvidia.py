@@ -13,6 +13,7 @@ from pathlib import Path
 
 from ..device import DeviceBench
 from ..errors import TargetUnavailable
+from .visible import CUDA, gpu, visible
 
 _FACTS = ("name", "uuid", "driver_version", "memory.total", "compute_cap", "power.limit", "clocks.max.sm")
 _MOMENTARY = {
@@ -31,7 +32,7 @@ class Nvidia:
 
     Attributes:
         is_device: Timed workloads are the task's sizes for devices, unless others are given.
-        devices: Which of the machine's GPUs evaluations may use, by number.
+        devices: Which GPUs evaluations may use, by number among those of this process (``CUDA_VISIBLE_DEVICES``).
         spares: Workers that wait ready, for each device.
     """
 
@@ -49,14 +50,14 @@ class Nvidia:
         Raises:
             TargetUnavailable: There is no such GPU.
         """
-        capability = int(query(self.devices[0])["compute_cap"].replace(".", ""))
+        capability = int(query(gpu(CUDA, self.devices[0]))["compute_cap"].replace(".", ""))
         return f"sm_{capability}{'a' if capability >= _HOPPER else ''}"
 
     def environment(self, device: int) -> dict[str, str]:
         """Returns the variables of a worker: one visible GPU, and no shared caches."""
         kept = {name: os.environ[name] for name in ("LD_LIBRARY_PATH", "CUDA_HOME") if name in os.environ}
         path = os.environ.get("PATH", "/usr/local/bin:/usr/bin:/bin")
-        return {**kept, "PATH": path, "CUDA_VISIBLE_DEVICES": str(self.devices[device]), "CUDA_CACHE_DISABLE": "1"}
+        return {**kept, "PATH": path, CUDA: gpu(CUDA, self.devices[device]), "CUDA_CACHE_DISABLE": "1"}
 
     def device_files(self) -> tuple[Path, ...]:
         """Returns what a worker must reach of the driver, beside the system's folders."""
@@ -66,20 +67,20 @@ class Nvidia:
 
     def describe(self) -> Mapping[str, str]:
         """Returns facts about the first device."""
-        return query(self.devices[0])
+        return query(gpu(CUDA, self.devices[0]))
 
     def momentary(self) -> dict[str, float]:
         """Returns clocks, temperature, power and who else computes on the first device."""
-        answers = _ask(self.devices[0], tuple(_MOMENTARY.values()))
+        answers = _ask(gpu(CUDA, self.devices[0]), tuple(_MOMENTARY.values()))
         facts = {ours: float(answers[theirs]) for ours, theirs in _MOMENTARY.items() if _is_number(answers[theirs])}
-        reasons = _ask(self.devices[0], ("clocks_event_reasons.active",))["clocks_event_reasons.active"]
+        reasons = _ask(gpu(CUDA, self.devices[0]), ("clocks_event_reasons.active",))["clocks_event_reasons.active"]
         with contextlib.suppress(ValueError):
             facts["clock_event_reasons"] = float(int(reasons, 16))
         return facts
 
 
 @functools.cache
-def query(device: int) -> Mapping[str, str]:
+def query(device: str) -> Mapping[str, str]:
     """Returns what the driver tells about a device that does not change.
 
     Raises:
@@ -88,7 +89,7 @@ def query(device: int) -> Mapping[str, str]:
     return _ask(device, _FACTS)
 
 
-def _ask(device: int, names: tuple[str, ...]) -> dict[str, str]:
+def _ask(device: str, names: tuple[str, ...]) -> dict[str, str]:
     tool = shutil.which("nvidia-smi")
     if tool is None:
         raise TargetUnavailable("target=nvidia needs an NVIDIA GPU with its driver; there is no nvidia-smi here")
@@ -101,6 +102,24 @@ def _ask(device: int, names: tuple[str, ...]) -> dict[str, str]:
     if done.returncode != 0 or len(values) != len(names):
         raise TargetUnavailable(f"there is no NVIDIA GPU {device}: {(done.stdout + done.stderr).strip()[:200]}")
     return dict(zip(names, values, strict=True))
+
+
+def gpus() -> tuple[str, ...]:
+    """Returns what the driver calls the GPUs that this process may use.
+
+    Raises:
+        TargetUnavailable: There is none.
+    """
+    if visible(CUDA):
+        return visible(CUDA)
+    tool = shutil.which("nvidia-smi")
+    if tool is None:
+        raise TargetUnavailable("there is no nvidia-smi here")
+    done = subprocess.run([tool, "--list-gpus"], capture_output=True, text=True, timeout=30, check=False)
+    count = sum(line.startswith("GPU ") for line in done.stdout.splitlines())
+    if not count:
+        raise TargetUnavailable(f"nvidia-smi names no GPU: {(done.stdout + done.stderr).strip()[:200]}")
+    return tuple(str(number) for number in range(count))
 
 
 def _is_number(text: str) -> bool:
