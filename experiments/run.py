@@ -22,8 +22,12 @@ from rich.console import Console
 from llm import LLMError
 
 from . import faults
+from .analysis.tables import FAILURE
 from .attempt import attempt
 from .composition import VERSION_BASE, check_groups
+from .devices import own_gpu
+from .jobs import keep_failure
+from .launching import check_launchers
 from .names import DISTRIBUTION, check_import_names
 from .settings import check_settings
 from .sweep import check_sweep, register_resolvers, started, summarise
@@ -42,6 +46,7 @@ def _command() -> int:
     register_resolvers()
     _check_flags(sys.argv[1:])
     check_groups(sys.argv[1:])
+    check_launchers(sys.argv[1:])
     check_sweep(sys.argv[1:])
     try:
         job()
@@ -75,9 +80,11 @@ def job(config: DictConfig) -> float | None:
         Exception: A run of a sweep failed, one of `faults.KNOWN`; Hydra goes on with the next one.
     """
     run_dir = _relative(Path(HydraConfig.get().runtime.output_dir))
+    if _sweeps():
+        (run_dir / FAILURE).unlink(missing_ok=True)
     try:
         check_settings(config)
-        with _log_file(run_dir / "run.log"):
+        with _log_file(run_dir / "run.log"), own_gpu(config.get("gpus")):
             return attempt(config, _choices(), run_dir, Console())
     except (KeyboardInterrupt, faults.Terminated):
         print(f"\nstopped; every answer so far is kept. Go on with:\n  {resume_command()}", file=sys.stderr)
@@ -86,6 +93,7 @@ def job(config: DictConfig) -> float | None:
         message, status = faults.explain(fault)
         print(f"error: {message}", file=sys.stderr)
         if _sweeps():
+            keep_failure(run_dir, message, status, HydraConfig.get().overrides.task)
             raise
         if isinstance(fault, LLMError):
             print(f"everything so far is kept. Go on with:\n  {resume_command()}", file=sys.stderr)

@@ -11,13 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import Override
+from hydra.core.override_parser.types import IntervalSweep, Override
 from hydra.experimental.callback import Callback
 from omegaconf import DictConfig, OmegaConf
 from rich.console import Console
 from rich.table import Table
 
+from .analysis.tables import FAILURE
 from .composition import composed
+from .jobs import quoted
 from .settings import check_settings
 
 started: list[Path] = []
@@ -36,8 +38,10 @@ class SweepStart(Callback):
     """Takes note of the sweeps that Hydra begins; an exception in a callback would only be a warning to Hydra."""
 
     def on_multirun_start(self, config: DictConfig, **kwargs: Any) -> None:
-        """Keeps the directory."""
-        started.append(Path(str(config.hydra.sweep.dir)))
+        """Keeps the directory, and gives it to all jobs as it is: processes of a launcher do not know `unique`."""
+        sweep_dir = Path(str(config.hydra.sweep.dir))
+        started.append(sweep_dir)
+        config.hydra.overrides.hydra.append(f"hydra.sweep.dir={quoted(sweep_dir)}")
 
 
 def check_sweep(argv: Sequence[str]) -> None:
@@ -67,13 +71,12 @@ def check_sweep(argv: Sequence[str]) -> None:
 
 
 def _values(override: Override) -> list[str]:
-    """Returns an override for each value that it sweeps over; itself when it sweeps over none.
-
-    An interval, which only an optimising sweeper understands, has none that could be tried here.
-    """
-    if override.is_sweep_override() and override.is_discrete_sweep():
-        return [f"{override.get_key_element()}={value}" for value in override.sweep_string_iterator()]
-    return [override.input_line or ""] if not override.is_sweep_override() else [f"{override.get_key_element()}=null"]
+    """Returns an override for each value, of an interval for both ends; itself when it sweeps over none."""
+    if not override.is_sweep_override():
+        return [override.input_line or ""]
+    key, swept = override.get_key_element(), override.value()
+    values = [swept.start, swept.end] if isinstance(swept, IntervalSweep) else override.sweep_string_iterator()
+    return [f"{key}={value}" for value in values]
 
 
 def summarise(sweep_dir: Path, console: Console) -> None:
@@ -95,7 +98,8 @@ def _job_cells(job: Path) -> tuple[str, ...]:
     config = OmegaConf.load(job / "config.yaml") if (job / "config.yaml").exists() else OmegaConf.create({})
     what = (str(environment.get("choices", {}).get("task", "?")), str(OmegaConf.select(config, "seed", default="?")))
     if not result:
-        return (*what, "", "", f"not finished, see {job / 'run.log'}")
+        error = _json(job / FAILURE).get("error")
+        return (*what, "", "", f"failed: {error}" if error else f"not finished, see {job / 'run.log'}")
     verified = result["verification"]
     speedups = (result["best"]["speedup"], verified["speedup"] if verified is not None else None)
     return (*what, *(f"{each:.2f}×" if each is not None else "–" for each in speedups), str(result["ended"]))

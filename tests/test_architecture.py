@@ -16,11 +16,12 @@ MAY_IMPORT = {
     "evolve": {"operators", "fitness", "llm"},
     "experiments": {"evolve", "operators", "fitness", "llm"},
     "conf": set(),
+    "hydra_plugins": {"experiments", "fitness"},
 }
 ONLY_IN = {
     "deap": {"evolve", "experiments"},
-    "hydra": {"experiments"},
-    "omegaconf": {"experiments"},
+    "hydra": {"experiments", "hydra_plugins"},
+    "omegaconf": {"experiments", "hydra_plugins"},
     "matplotlib": {"experiments"},
     "rich": {"experiments"},
     "jinja2": {"experiments"},
@@ -35,6 +36,7 @@ DOORS = {
     "fitness": {"tasks", "languages", "targets", "executors", "spaces", "admission", "ahead"},
     "evolve": {"policies", "surrogates", "recording"},
     "operators": {"syntax", "reading", "contract"},
+    "experiments": {"faults"},
 }
 """Sub-packages and modules from which others may import beside the package itself."""
 
@@ -130,6 +132,18 @@ def test_libraries_load_no_hydra_and_no_figures(package):
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
 
     assert "[]" == done.stdout.strip()
+
+
+def test_what_every_program_with_hydra_loads_is_light():
+    """Hydra imports its plugins in all programs of an environment, also in those that are not ours."""
+    code = (
+        "import sys; from hydra.core.plugins import Plugins; Plugins.instance(); "
+        "print('hydra_plugins.kernelwright.ray_launcher' in sys.modules, "
+        "[name for name in ('ray', 'optuna', 'experiments', 'fitness') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+
+    assert "True []" == done.stdout.strip()
 
 
 def test_only_the_composition_root_instantiates():

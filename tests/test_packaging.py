@@ -16,6 +16,8 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("conf", "evolve", "experiments", "fitness", "llm", "operators")
+PLUGINS = "hydra_plugins"
+"""A folder that distributions share: Hydra prescribes its name."""
 PEERS = {"kernel-tuner"}
 """Other tools, which only benchmarks import, to stand beside them; they are no dependencies."""
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -26,7 +28,7 @@ def wheel(tmp_path_factory):
     """Built from a copy of what git knows, so that no left-over file slips in."""
     folder = tmp_path_factory.mktemp("wheel")
     source = folder / "source"
-    for name in (*PACKAGES, "pyproject.toml", "README.md", "LICENSE"):
+    for name in (*PACKAGES, PLUGINS, "pyproject.toml", "README.md", "LICENSE"):
         ignore = shutil.ignore_patterns("__pycache__", "results")
         copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
         source.mkdir(exist_ok=True)
@@ -39,10 +41,10 @@ def wheel(tmp_path_factory):
     return next(folder.glob("*.whl"))
 
 
-def test_the_wheel_holds_the_six_packages_and_nothing_else(wheel):
+def test_the_wheel_holds_the_six_packages_and_our_plugins_and_nothing_else(wheel):
     tops = {name.split("/")[0] for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
 
-    assert set(PACKAGES) == tops
+    assert {*PACKAGES, PLUGINS} == tops
 
 
 def test_the_wheel_holds_everything_that_is_no_python(wheel):
@@ -120,6 +122,11 @@ def test_a_strangers_package_in_the_same_environment_is_refused(installed):
     assert "also claimed by the distribution stranger" in done.stderr
 
 
+def test_the_folder_of_plugins_belongs_to_nobody():
+    """With a file of ours in it, the plugins of other distributions would disappear."""
+    assert ["kernelwright"] == [path.name for path in (ROOT / PLUGINS).iterdir() if path.name != "__pycache__"]
+
+
 def test_no_init_file_under_tests():
     assert [] == list((ROOT / "tests").rglob("__init__.py"))
 
@@ -164,7 +171,9 @@ def test_no_dependency_is_imported_without_being_declared():
         "tensorboardX": "tensorboardx",
     }
     apart = [ROOT / "fitness" / "workers", ROOT / "fitness" / "tasks" / "seeds"]
-    files = [path for package in PACKAGES for path in (ROOT / package).rglob("*.py") if path.parent not in apart]
+    files = [
+        path for package in (*PACKAGES, PLUGINS) for path in (ROOT / package).rglob("*.py") if path.parent not in apart
+    ]
     found = {name for path in files for name in imports(path)} - set(sys.stdlib_module_names) - set(PACKAGES)
 
     assert set() == {distributions.get(name, name.replace("_", "-")) for name in found} - declared - PEERS

@@ -11,11 +11,13 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from experiments.batches import Batch, multirun_batch, plain_batches, run_batches
 from experiments.benchmarks.synthetic import Invented, write_run
 from experiments.experiment import Experiment, from_plain
 from experiments.faults import ConfigError
-from experiments.jobs import Batch, Job, jobs_of, multirun_batches, plain_batches, quoted, run_batches
-from experiments.sweep_command import Watch, check_jobs, main, read_order, summary
+from experiments.jobs import Job, jobs_of, quoted
+from experiments.sweep_command import check_jobs, main, read_order
+from experiments.sweep_progress import Watch, summary
 
 WORKER = textwrap.dedent(
     """
@@ -24,7 +26,7 @@ WORKER = textwrap.dedent(
     arm = next(arg for arg in sys.argv if arg.startswith("operators=")).split("=")[1]
     run_dir.mkdir(parents=True, exist_ok=True)
     with (run_dir / "starts").open("a") as file:
-        file.write(os.environ.get("CUDA_VISIBLE_DEVICES", "-") + "\\n")
+        file.write("-\\n")
     if arm == "broken":
         sys.exit("error: no compiler here")
     if arm == "killed":
@@ -57,7 +59,7 @@ def run(tmp_path: Path, wanted: Experiment, places: int = 2) -> list[Job]:
     """Works through what is left of an experiment."""
     jobs = jobs_of(wanted, tmp_path / "sweep")
     left = [job for job in jobs if job.state != "finished"]
-    run_batches(plain_batches(left), [{} for _ in range(places)], lambda running: None, worker(tmp_path))
+    run_batches(plain_batches(left), places, lambda running: None, worker(tmp_path))
     return jobs
 
 
@@ -125,18 +127,17 @@ def test_seeds_added_later_keep_what_exists(tmp_path: Path) -> None:
 def test_a_job_that_is_mended_is_no_longer_failed(tmp_path: Path) -> None:
     (job,) = run(tmp_path, experiment("broken", seeds=1))
     mended = Job(job.placed, job.run_dir, ("operators=a",))
-    run_batches(plain_batches([mended]), [{}], lambda running: None, worker(tmp_path))
+    run_batches(plain_batches([mended]), 1, lambda running: None, worker(tmp_path))
 
     assert ("finished", False) == (mended.state, (job.run_dir / "failed.json").exists())
 
 
-def test_no_two_jobs_share_a_device(tmp_path: Path) -> None:
+def test_no_more_jobs_run_at_once_than_asked_for(tmp_path: Path) -> None:
     jobs = jobs_of(experiment("a", "b", seeds=3), tmp_path / "sweep")
     at_once = []
-    places = [{"CUDA_VISIBLE_DEVICES": str(device)} for device in (4, 7)]
-    run_batches(plain_batches(jobs), places, lambda running: at_once.append(len(running)), worker(tmp_path))
+    run_batches(plain_batches(jobs), 2, lambda running: at_once.append(len(running)), worker(tmp_path))
 
-    assert ({"4", "7"}, True) == ({start for job in jobs for start in starts(job)}, max(at_once) <= 2)
+    assert ({"finished"}, 2) == (set(states(jobs).values()), max(at_once))
 
 
 def test_an_interrupted_sweep_ends_its_processes(tmp_path: Path) -> None:
@@ -148,20 +149,48 @@ def test_an_interrupted_sweep_ends_its_processes(tmp_path: Path) -> None:
 
     begin_s = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
-        run_batches(plain_batches(jobs), [{}, {}], interrupt, worker(tmp_path))
+        run_batches(plain_batches(jobs), 2, interrupt, worker(tmp_path))
 
     assert ({"unfinished"}, True) == (set(states(jobs).values()), time.monotonic() - begin_s < 55)
 
 
-def test_a_multirun_sweeps_over_the_seeds_that_are_left(tmp_path: Path) -> None:
-    jobs = jobs_of(experiment("a", "b", seeds=3), tmp_path)
-    left = [job for job in jobs if job.name != "a/softmax/seed_1"]
-    batches = multirun_batches(left, tmp_path, ["hydra/launcher=joblib"])
+def test_a_multirun_lists_all_jobs_with_their_folders(tmp_path: Path) -> None:
+    jobs = jobs_of(experiment("a", "b", seeds=1), tmp_path)
+    (batch,) = multirun_batch(jobs, tmp_path, ["hydra/launcher=joblib"])
+    batch.prepare()
+    listed = json.loads((tmp_path / "jobs.json").read_text())
 
-    assert ["seed=0,2", "seed=0,1,2"] == [
-        next(arg for arg in batch.argv if arg.startswith("seed=")) for batch in batches
-    ]
-    assert all("-m" == batch.argv[0] and "hydra/launcher=joblib" in batch.argv for batch in batches)
+    assert [[*job.overrides, f"hydra.sweep.subdir='{job.name}'"] for job in jobs] == listed
+    assert {"-m", "hydra/launcher=joblib", "hydra/sweeper=listed"} <= set(batch.argv)
+
+
+LAUNCHER = textwrap.dedent(
+    """
+    import json, pathlib, re, sys
+    sweep = pathlib.Path(re.search(r"hydra.sweep.dir='(.*)'", " ".join(sys.argv[1:]))[1])
+    for overrides in json.loads((sweep / "jobs.json").read_text()):
+        run_dir = sweep / overrides[-1].split("'")[1]
+        run_dir.mkdir(parents=True, exist_ok=True)
+        with (run_dir / "starts").open("a") as file:
+            file.write("-\\n")
+        if "operators=fatal" in overrides:
+            sys.exit("error: a worker was killed")
+        (run_dir / "result.json").write_text(json.dumps({"ended": "evaluations", "elapsed_s": 1.0}))
+    """
+)
+"""Stands in for a launcher that gives up everything when one of its workers is killed."""
+
+
+def test_jobs_that_a_killed_worker_took_along_are_launched_again(tmp_path: Path) -> None:
+    (tmp_path / "launcher.py").write_text(LAUNCHER)
+    jobs = jobs_of(experiment("a", "fatal", "b", seeds=2), tmp_path / "sweep")
+    command = [sys.executable, str(tmp_path / "launcher.py")]
+    run_batches(multirun_batch(jobs, tmp_path / "sweep", []), 1, lambda running: None, command)
+    ended = {job.name: (job.state, len(starts(job)) if (job.run_dir / "starts").exists() else 0) for job in jobs}
+
+    assert ("finished", 1) == ended["a/softmax/seed_0"]
+    assert {"finished", "failed"} == {state for state, _ in ended.values()}
+    assert ("failed", "finished") == (ended["fatal/softmax/seed_1"][0], ended["b/softmax/seed_1"][0])
 
 
 @pytest.mark.parametrize("name", ["plain", "a b", "it's", "a,b=c", "ü{x}"])
@@ -241,7 +270,7 @@ def test_the_command_line_changes_seeds_budget_and_overrides(tmp_path: Path) -> 
         order.experiment.seeds,
         order.experiment.budget,
         order.experiment.overrides,
-        len(order.places),
+        order.at_once,
         order.sweep_dir,
     )
 
@@ -260,7 +289,10 @@ def test_overrides_of_hydra_choose_its_multirun(tmp_path: Path) -> None:
         (["nonsense"], "write key=value"),
         (["jobs=0"], "whole number of at least 1"),
         (["jobs=2", "devices=0"], "leave one of the two out"),
-        (["devices=0,0"], "different devices"),
+        (["jobs=2", "hydra/launcher=basic"], "leave one of the two out"),
+        (["devices=all"], "neither nvidia-smi nor rocminfo finds a GPU"),
+        (["devices=0,0"], "devices: give different whole numbers"),
+        (["devices=a"], "devices: give different whole numbers"),
         (["budget.seconds=soon"], "a number above 0"),
         (["seeds=x"], "give how many"),
     ],
@@ -289,9 +321,10 @@ def test_a_sweep_that_is_killed_goes_on_where_it_stopped(tmp_path: Path) -> None
     script.write_text(
         "import sys; from pathlib import Path\n"
         "from experiments.experiment import from_plain\n"
-        "from experiments.jobs import jobs_of, plain_batches, run_batches\n"
+        "from experiments.batches import plain_batches, run_batches\n"
+        "from experiments.jobs import jobs_of\n"
         f"jobs = jobs_of(from_plain({plain}, 'demo'), Path(sys.argv[1]))\n"
-        "run_batches(plain_batches(jobs), [{}], lambda running: None, sys.argv[2:])\n"
+        "run_batches(plain_batches(jobs), 1, lambda running: None, sys.argv[2:])\n"
     )
     arguments = [sys.executable, str(script), str(tmp_path / "sweep"), *worker(tmp_path)]
     root = str(Path(__file__).parents[2])
