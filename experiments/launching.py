@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib.util import find_spec
 
-from .faults import ConfigError
+from .faults import ConfigError, RunError, one_line
 
 NEEDS = {
     "hydra/launcher=joblib": ("hydra_plugins.hydra_joblib_launcher", "hydra-joblib-launcher"),
@@ -40,3 +41,18 @@ def _is_there(module: str) -> bool:
         return find_spec(module) is not None
     except ModuleNotFoundError:
         return False
+
+
+@contextmanager
+def launcher_faults() -> Iterator[None]:
+    """Lets a launcher's own errors through as one line: a refused submission, a killed worker.
+
+    Raises:
+        RunError: The launcher failed, not a job of it.
+    """
+    try:
+        yield
+    except Exception as fault:
+        if type(fault).__module__.partition(".")[0] not in ("joblib", "submitit"):
+            raise
+        raise RunError(f"the launcher failed: {one_line(str(fault))}") from fault

@@ -27,7 +27,7 @@ from .attempt import attempt
 from .composition import VERSION_BASE, check_groups
 from .devices import own_gpu
 from .jobs import keep_failure
-from .launching import check_launchers
+from .launching import check_launchers, launcher_faults
 from .names import DISTRIBUTION, check_import_names
 from .settings import check_settings
 from .sweep import check_sweep, register_resolvers, started, summarise
@@ -49,7 +49,8 @@ def _command() -> int:
     check_launchers(sys.argv[1:])
     check_sweep(sys.argv[1:])
     try:
-        job()
+        with launcher_faults():
+            job()
     finally:
         for sweep_dir in started:
             summarise(sweep_dir, Console())

@@ -117,7 +117,7 @@ class TestTwoNodes:
         (tmp_path / "over").touch()
         places = {future.result(60)[1] for future in futures}
 
-        assert (4, 2, 2) == (self, executor.workers, len({node for node, _ in places}), len({pid for _, pid in places}))
+        assert (4, 2, 2) == (executor.workers, len({node for node, _ in places}), len({pid for _, pid in places}))
 
     def test_an_object_is_sent_once_so_that_what_it_builds_serves_all_jobs(self, executor):
         counting = Counting()
