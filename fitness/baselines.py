@@ -36,8 +36,10 @@ BASELINES: Mapping[str, str] = {
 _COMPILED = """
 
 import torch
+import torch._dynamo.config
 import torch._inductor.config
 
+torch._dynamo.config.recompile_limit = 256  # each size is compiled; beyond the limit it would silently run eagerly
 torch._inductor.config.compile_threads = 1  # processes of its own would need more than a confined worker has
 kernel_fn = torch.compile(kernel_fn, dynamic=False{mode})
 """
