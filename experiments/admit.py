@@ -14,17 +14,18 @@ from functools import partial
 from importlib.resources import files
 from pathlib import Path
 
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig
 from rich.console import Console
 from rich.table import Table
 
 from evolve import stream
 from fitness import TaskError
 from fitness.admission import Admission, Check, admit
+from fitness.kernelbench import KernelBench
 
 from . import faults
 from .build import Problem, build_problem, make
-from .composition import command_line, composed
+from .composition import composed, split
 from .faults import FAILED, ConfigError
 from .names import check_import_names
 from .settings import check_settings
@@ -37,6 +38,7 @@ keys of this command:
 keys of the configuration that matter here: task.*, language, target, evaluator.*, seed
 example:
   python -m experiments.admit task=softmax
+  python -m experiments.admit task=kernelbench level=1 problem=36 root=KernelBench
 
 exit status: 0 all are fit for search, 1 one is not, or the machine is broken, 2 wrong usage
 """
@@ -57,7 +59,12 @@ def task_names(wanted: str, config_dir: Path | None) -> list[str]:
         return names
     folders = [files("conf").joinpath("task"), *([config_dir / "task"] if config_dir is not None else [])]
     found = sorted({Path(each.name).stem for folder in folders if folder.is_dir() for each in folder.iterdir()})
-    return [name for name in found if not OmegaConf.missing_keys(composed([f"task={name}"], config_dir))]
+    return [name for name in found if not _wants_more(composed([f"task={name}"], config_dir).task)]
+
+
+def _wants_more(task: DictConfig) -> bool:
+    """Whether a task has a value that only its user knows."""
+    return any(task.get(name, "") is None for name in ("path", "root"))
 
 
 def verdict(config: DictConfig) -> Admission:
@@ -68,9 +75,25 @@ def verdict(config: DictConfig) -> Admission:
         FitnessError: The machine is broken.
     """
     check_settings(config)
-    admission = admit(make(config, "task"), stream(config.seed, 0, "admission"))
+    task, rng = make(config, "task"), stream(config.seed, 0, "admission")
+    if not isinstance(task, KernelBench):
+        admission = admit(task, rng)
+        return Admission(admission.task, (*admission.checks, seed_check(build_problem(config))))
+    admission = task.admission(rng)
+    config.task.forced = True  # it has been examined
     problem = build_problem(config)
+    if not _has_seed(problem):
+        return admission
     return Admission(admission.task, (*admission.checks, seed_check(problem)))
+
+
+def _has_seed(problem: Problem) -> bool:
+    try:
+        problem.task.seed_kernel(problem.language.name)
+    except TaskError as fault:
+        print(f"no seed kernel is tried: {fault}", file=sys.stderr)
+        return False
+    return True
 
 
 def seed_check(problem: Problem) -> Check:
@@ -114,13 +137,8 @@ def _command(argv: Sequence[str]) -> int:
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    own, _ = command_line(argv, parser, {"task": True})
-    arguments = parser.parse_args(argv)
-    others = [each for each in arguments.overrides if each.partition("=")[0] != "task"]
-    configs = [
-        composed([f"task={name}", *others], arguments.config_dir)
-        for name in task_names(own["task"], arguments.config_dir)
-    ]
+    own, others, config_dir = split(argv, parser, {"task": True})
+    configs = [composed([f"task={name}", *others], config_dir) for name in task_names(own["task"], config_dir)]
     admissions = []
     for config in configs:
         print(f"trying {config.task._target_}", file=sys.stderr)

@@ -17,6 +17,9 @@ from .faults import ConfigError, choices
 
 VERSION_BASE = "1.3"
 
+BENCHMARK = {"level", "problem", "root"}
+"""Keys that ``task=kernelbench`` adds: which problem of which checkout."""
+
 
 def composed(overrides: Sequence[str], config_dir: Path | None = None) -> DictConfig:
     """Returns the configuration that ``experiments.run`` would use for these overrides.
@@ -51,9 +54,9 @@ def check_groups(arguments: Sequence[str]) -> None:
 
 
 def known_keys() -> set[str]:
-    """Returns what may stand at the top level: the keys of ``config.yaml`` and the groups that it lists."""
+    """Returns what may stand at the top level: the keys of ``config.yaml``, the groups that it lists, `BENCHMARK`."""
     main = _main()
-    return {str(key) for key in main if key != "defaults"} | _groups(main)
+    return {str(key) for key in main if key != "defaults"} | _groups(main) | BENCHMARK
 
 
 def _main() -> dict[str, Any]:
@@ -85,6 +88,18 @@ def command_line(
         ConfigError: A required key is missing, or an argument is no ``key=value``.
         HydraException: An override names something that does not exist.
     """
+    own, overrides, config_dir = split(argv, parser, keys)
+    return own, composed(overrides, config_dir)
+
+
+def split(
+    argv: Sequence[str], parser: argparse.ArgumentParser, keys: Mapping[str, bool]
+) -> tuple[dict[str, str], list[str], Path | None]:
+    """Does the same as `command_line` without composing: returns own values, overrides and the user's folder.
+
+    Raises:
+        ConfigError: A required key is missing, or an argument is no ``key=value``.
+    """
     parser.add_argument(
         "overrides", nargs="*", metavar="key=value", help="any key of the configuration, e.g. task=softmax"
     )
@@ -105,4 +120,4 @@ def command_line(
     missing = [key for key, required in keys.items() if required and not own.get(key)]
     if missing:
         raise ConfigError(f"{missing[0]}: missing; give {' '.join(f'{key}=…' for key in missing)}, see --help")
-    return own, composed(overrides, arguments.config_dir)
+    return own, overrides, arguments.config_dir

@@ -33,7 +33,7 @@ ONLY_IN = {
 }
 HEAVY = ("torch", "triton", "vllm", "ray")
 DOORS = {
-    "fitness": {"tasks", "languages", "targets", "executors", "spaces", "admission", "ahead"},
+    "fitness": {"tasks", "kernelbench", "languages", "targets", "executors", "spaces", "admission", "ahead"},
     "evolve": {"policies", "surrogates", "recording"},
     "operators": {"syntax", "reading", "contract"},
     "experiments": {"faults"},

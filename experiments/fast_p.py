@@ -1,0 +1,165 @@
+"""fast_p over a set of problems, from their stored runs: ``python -m experiments.fast_p RUN_DIR…``.
+
+fast_p is the share of problems whose kernel is correct and more than p times as fast as the baseline
+(Ouyang 2025, https://arxiv.org/abs/2502.10517). A run without a re-verified kernel counts as a failure.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from . import faults
+from .faults import RunError
+from .names import check_import_names
+from .records import load_run, write_whole
+from .runs import Run
+from .statistics import fast_p_curve, geometric_mean, geometric_mean_correct
+
+SCHEMA = "kernelwright.fast_p/1"
+THRESHOLDS = (0.0, 0.5, 0.8, 1.0, 1.5, 2.0, 4.0)
+SEED, EAGER, COMPILED = "seed kernel", "eager torch", "torch.compile"
+EPILOG = """\
+baselines:
+  seed kernel    the one that a run started from; measured in interleaved pairs
+  eager torch    the same where the run started from the model itself; else timed by itself when the run began,
+                 on as many threads as the kernels, so that its ratio has no interval
+  torch.compile  timed by itself when the run began; runs on a CPU only
+
+example:
+  kernelwright -m task=kernelbench level=1 problem=1,36 root=KernelBench language=triton target=nvidia …
+  python -m experiments.fast_p runs/SWEEP/*
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One problem.
+
+    Attributes:
+        problem: Task, level and number.
+        speedups: Over each baseline that is known; NaN where there is no correct kernel.
+    """
+
+    problem: str
+    speedups: Mapping[str, float]
+
+
+def row_of(run_dir: Path) -> Row:
+    """Reads one run; of one that failed before its first record only the name is known.
+
+    Raises:
+        RunError: There is no run.
+    """
+    run = load_run(run_dir)
+    verified, facts = run.verification, run.calibration.facts if run.calibration is not None else {}
+    correct = verified is not None and verified.ok
+    speedup = verified.speedup if correct and verified is not None and verified.speedup else math.nan
+    latency_us = verified.latency_us if correct and verified is not None and verified.latency_us else math.nan
+    found = {SEED: speedup}
+    if starts_from_model(run):
+        found[EAGER] = speedup
+    for name, key in ((EAGER, "eager_us"), (COMPILED, "compile_us")):
+        if key in facts:
+            found[name] = float(facts[key]) / latency_us
+    return Row(problem_of(run), found)
+
+
+def starts_from_model(run: Run) -> bool:
+    """Whether the seed of a run is the eager model of its KernelBench problem."""
+    return run.task == "kernelbench" and run.config["task"].get("seed") is None
+
+
+def problem_of(run: Run) -> str:
+    """Returns what a run was about."""
+    task = run.config.get("task", {})
+    return f"level {task['level']} problem {task['problem']}" if run.task == "kernelbench" else run.task
+
+
+def baselines_of(rows: Sequence[Row]) -> list[str]:
+    """Returns the baselines that every row with a kernel knows; a mixture would be a share of different sets."""
+    correct = [row for row in rows if not math.isnan(row.speedups[SEED])]
+    return [name for name in (SEED, EAGER, COMPILED) if all(name in row.speedups for row in correct)]
+
+
+def speedups_of(rows: Sequence[Row], baseline: str) -> list[float]:
+    """Returns one speedup a row, NaN for failures."""
+    return [row.speedups.get(baseline, math.nan) for row in rows]
+
+
+def summary(rows: Sequence[Row]) -> dict[str, object]:
+    """Returns what is printed, as one object without rounding; failures are null."""
+    found: dict[str, object] = {"schema": SCHEMA, "num_problems": len(rows), "thresholds": THRESHOLDS}
+    found["problems"] = [
+        {"problem": row.problem, **{k: None if math.isnan(v) else v for k, v in row.speedups.items()}} for row in rows
+    ]
+    for name in baselines_of(rows):
+        speedups = speedups_of(rows, name)
+        mean, count = geometric_mean_correct(speedups)
+        found[name] = {
+            "fast_p": fast_p_curve(speedups, THRESHOLDS).tolist(),
+            "geometric_mean_failures_as_1": geometric_mean(speedups),
+            "geometric_mean_correct": mean if count else None,
+            "num_correct": count,
+        }
+    return found
+
+
+def tables(rows: Sequence[Row]) -> list[Table]:
+    """Returns the speedups by problem, and fast_p by baseline."""
+    names = baselines_of(rows)
+    problems = Table("problem", *(f"over {name}" for name in names), title="re-verified speedups", title_justify="left")
+    for row in rows:
+        values = [row.speedups.get(name, math.nan) for name in names]
+        problems.add_row(row.problem, *("failed" if math.isnan(value) else f"{value:.2f}×" for value in values))
+    shares = Table("baseline", *(f"fast_{p:g}" for p in THRESHOLDS), "geometric mean (failures as 1)", "correct")
+    shares.title, shares.title_justify = f"fast_p over {len(rows)} problems", "left"
+    for name in names:
+        speedups = speedups_of(rows, name)
+        shares.add_row(
+            name,
+            *(f"{100 * share:.0f} %" for share in fast_p_curve(speedups, THRESHOLDS)),
+            f"{geometric_mean(speedups):.2f}×",
+            f"{geometric_mean_correct(speedups)[1]} of {len(rows)}",
+        )
+    return [problems, shares]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs the command."""
+    return faults.main(partial(_command, sys.argv[1:] if argv is None else argv))
+
+
+def _command(argv: Sequence[str]) -> int:
+    check_import_names()
+    parser = argparse.ArgumentParser(
+        prog="python -m experiments.fast_p",
+        description="States fast_p over a set of problems: one stored run a problem.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("run_dir", nargs="+", type=Path, metavar="RUN_DIR", help="the folder of a run")
+    parser.add_argument("--json", type=Path, metavar="OUT", help="store the figures, unrounded")
+    arguments = parser.parse_args(argv)
+    rows = [row_of(run_dir) for run_dir in arguments.run_dir]
+    twice = sorted({row.problem for row in rows if sum(row.problem == each.problem for each in rows) > 1})
+    if twice:
+        raise RunError(f"{twice[0]}: several runs; fast_p counts problems, give one run of each")
+    if arguments.json is not None:
+        write_whole(arguments.json, (json.dumps(summary(rows), indent=1) + "\n").encode())
+    for table in tables(rows):
+        Console().print(table)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,128 @@
+"""The model of a KernelBench problem in a sandboxed process: foreign code runs there, and only arrays come back."""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import os
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ..ahead import python_reads
+from ..compiler import find_compiler
+from ..device.process import Arrays, DeviceProcess
+from ..errors import TaskError, ToolchainError
+from ..evaluation import JSON
+from ..sandbox import Cell, Limits, find_sandbox
+from ..session import Failed
+
+_WORKER = Path(__file__).resolve().parent.parent / "workers" / "kernelbench.py"
+
+
+class Reference:
+    """One loaded problem. The process is started at the first question, and again after a failure.
+
+    Args:
+        source: The text of the problem's file.
+        sizes: Other values for the numbers that it defines at its top level.
+        timeout_s: Wall clock of every answer.
+
+    Attributes:
+        facts: What a kernel takes and gives, as the worker describes it.
+    """
+
+    def __init__(self, source: str, sizes: Mapping[str, int], timeout_s: float) -> None:
+        self._source, self._sizes, self._timeout_s = source, dict(sizes), timeout_s
+        self._lock = threading.Lock()
+        self._process: DeviceProcess | None = None
+        self._folder = tempfile.TemporaryDirectory(prefix="kernelwright-", ignore_cleanup_errors=True)
+        self.facts: JSON = {}
+        self.facts = self._ask({"command": "load", "sizes": self._sizes}, {})[0]
+
+    def draw(self, seed: int) -> Arrays:
+        """Returns inputs and weights.
+
+        Raises:
+            TaskError: The problem fails.
+        """
+        return self._ask({"command": "draw", "seed": seed}, {})[1]
+
+    def run(self, inputs: Mapping[str, Any]) -> Arrays:
+        """Returns the outputs of the model in float64.
+
+        Raises:
+            TaskError: The problem fails.
+        """
+        return self._ask({"command": "run", "constants": self.facts["constants"]}, inputs)[1]
+
+    def seconds(self, compiled: bool, threads: int, limit_s: float) -> list[float]:
+        """Returns the times of calls of the model in float32, as torch runs it or as it compiles it.
+
+        Raises:
+            TaskError: The problem fails.
+        """
+        message = {"command": "time", "seed": 1, "compiled": compiled, "threads": threads, "limit_s": limit_s}
+        return [float(each) for each in self._ask(message, {})[0]["seconds"]]
+
+    def _ask(self, message: JSON, arrays: Mapping[str, Any]) -> tuple[JSON, Arrays]:
+        with self._lock:
+            try:
+                if self._process is None:
+                    self._process = self._started()
+                    if message["command"] != "load":
+                        self._request({"command": "load", "sizes": self._sizes}, {})
+                return self._request(message, arrays)
+            except Failed as failure:
+                self._drop()
+                raise TaskError(f"the KernelBench problem fails: {failure.log.strip() or failure.status}") from failure
+
+    def _request(self, message: JSON, arrays: Mapping[str, Any]) -> tuple[JSON, Arrays]:
+        assert self._process is not None
+        self._process.deadline = time.monotonic() + self._timeout_s
+        return self._process.request(message, arrays)
+
+    def _started(self) -> DeviceProcess:
+        if importlib.util.find_spec("torch") is None:
+            raise ToolchainError("a KernelBench problem is a PyTorch model: pip install torch")
+        folder = Path(self._folder.name)
+        folder.chmod(0o777)
+        (folder / "problem.py").write_text(self._source, encoding="utf-8")
+        sandbox = find_sandbox(find_compiler())
+        home = "/scratch" if sandbox.mechanism == "bubblewrap" else str(folder)
+        environment = {"HOME": home, "TMPDIR": home, "TORCHINDUCTOR_CACHE_DIR": f"{home}/inductor", "LC_ALL": "C"}
+        environment |= {"PATH": "/usr/bin:/bin", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+        cell = Cell((*python_reads(), *find_compiler().reads), folder, environment, has_proc=True)
+        limits = Limits(self._timeout_s, 1 << 20, 0, file_bytes=1 << 30, descriptors=4096)
+        ours, theirs = os.pipe(), os.pipe()
+        try:
+            command = (sys.executable, "-I", "-B", str(_WORKER))
+            confined = sandbox.start(cell, limits, {"local_sockets": 1}, command, channel=(ours[0], theirs[1]))
+        except BaseException:
+            os.close(ours[1])
+            os.close(theirs[0])
+            raise
+        finally:
+            os.close(ours[0])
+            os.close(theirs[1])
+        return DeviceProcess(confined, theirs[0], ours[1])
+
+    def _drop(self) -> None:
+        if self._process is not None:
+            self._process.close()
+            self._process = None
+
+
+@functools.lru_cache(maxsize=4)
+def reference(source: str, sizes: tuple[tuple[str, int], ...], timeout_s: float) -> Reference:
+    """Returns the reference of a problem; one process for all who ask for the same.
+
+    Raises:
+        TaskError: It cannot be loaded.
+        ToolchainError: There is no torch.
+    """
+    return Reference(source, dict(sizes), timeout_s)

@@ -1,0 +1,225 @@
+"""Runs the model of a KernelBench problem at its parent's word: what is foreign stays in this process.
+
+Started in the sandbox as ``python -I kernelbench.py``, in a scratch folder with ``problem.py``. Messages are those of
+`device`: JSON and raw arrays, nothing that is executed when it is read.
+
+Commands: ``load`` (the problem, with other values for its size constants), ``draw`` (inputs and weights of a seed),
+``run`` (the model in float64 on given arrays), ``time`` (the model in float32 as it is, or through ``torch.compile``).
+"""
+
+import ast
+import importlib.util
+import inspect
+import json
+import os
+import pathlib
+import time
+
+CONSTANTS = (bool, int, float, str, type(None))
+
+
+class Problem:
+    """The problem in ``problem.py``."""
+
+    def __init__(self, sizes):
+        """Executes the source; module-level numbers called as in ``sizes`` get other values."""
+        import torch
+
+        self.torch = torch
+        torch.manual_seed(0)
+        self.module, self.source = executed(pathlib.Path("problem.py").read_text(encoding="utf-8"), sizes)
+        missing = [name for name in ("Model", "get_inputs", "get_init_inputs") if name not in self.module]
+        if missing:
+            raise ValueError(f"the file defines no {missing[0]}: it is no KernelBench problem")
+        self.arguments = self.names()
+
+    def names(self):
+        """Returns the names of the arguments of the model's call."""
+        parameters = inspect.signature(self.module["Model"].forward).parameters.values()
+        return [each.name for each in parameters if each.kind is not each.VAR_KEYWORD][1:]
+
+    def model(self):
+        """Returns a new model."""
+        given = self.module["get_init_inputs"]()
+        return self.module["Model"](**given) if isinstance(given, dict) else self.module["Model"](*given)
+
+    def draw(self, seed):
+        """Returns a new model and arguments; weights that a model starts with all alike vary a little."""
+        torch = self.torch
+        torch.manual_seed(seed)
+        model, values = self.model(), self.module["get_inputs"]()
+        with torch.no_grad():
+            for tensor in model.state_dict().values():
+                if tensor.is_floating_point() and tensor.numel() and bool(tensor.min() == tensor.max()):
+                    tensor.add_(0.1 * torch.randn_like(tensor))
+        return model, values
+
+    def split(self, model, values):
+        """Returns tensors by the names that a kernel knows them by, and the arguments that are no tensors."""
+        if len(values) > len(self.arguments):
+            raise ValueError(f"get_inputs gives {len(values)} values, forward takes {len(self.arguments)}")
+        named = dict(zip(self.arguments, values, strict=False))
+        tensors = {name: each for name, each in named.items() if self.torch.is_tensor(each)}
+        constants = {name: each for name, each in named.items() if not self.torch.is_tensor(each)}
+        for name, each in constants.items():
+            if not isinstance(each, CONSTANTS):
+                raise ValueError(f"argument {name} is a {type(each).__name__}; only tensors and plain values are known")
+        return {**tensors, **{self.spoken(key, tensors): each for key, each in self.state(model).items()}}, constants
+
+    def state(self, model):
+        """Returns the weights, and the buffers that the result depends on."""
+        found = dict(model.named_parameters())
+        return found | {name: each for name, each in model.named_buffers() if name in self.used_buffers}
+
+    @staticmethod
+    def spoken(key, taken):
+        """Returns a weight's name as an identifier that no argument has."""
+        name = key.replace(".", "_")
+        return f"{name}_weight" if name in taken else name
+
+    def describe(self):
+        """Returns what a kernel takes and gives."""
+        self.used_buffers = frozenset()
+        model, values = self.draw(1)
+        self.used_buffers = self.buffers_that_matter(model, values)
+        tensors, constants = self.split(model, values)
+        outputs = self.outputs(model, values)
+        state = {self.spoken(key, dict.fromkeys(self.arguments)): key for key in self.state(model)}
+        forms = [
+            {"name": name, "dtype": str(each.dtype).removeprefix("torch."), "shape": list(each.shape)}
+            for name, each in (*tensors.items(), *outputs.items())
+        ]
+        inputs, outputs = forms[: len(tensors)], forms[len(tensors) :]
+        return {
+            "inputs": inputs,
+            "outputs": outputs,
+            "constants": constants,
+            "state": state,
+            "calls": self.arguments,
+            "source": self.source,
+        }
+
+    def buffers_that_matter(self, model, values):
+        """Returns the names of the buffers whose values change the result."""
+        torch, found = self.torch, set()
+        before = self.outputs(model, values)
+        for name, buffer in dict(model.named_buffers()).items():
+            kept = buffer.clone()
+            with torch.no_grad():
+                buffer.copy_(~buffer if buffer.dtype == torch.bool else buffer + 1)
+                try:
+                    after = self.outputs(model, values)
+                except (RuntimeError, IndexError):
+                    after = {}
+                buffer.copy_(kept)
+            if not after or any(not torch.equal(before[each], after[each]) for each in before):
+                found.add(name)
+        return frozenset(found)
+
+    def outputs(self, model, values):
+        """Calls a model; returns its results by name."""
+        with self.torch.no_grad():
+            made = model(*values)
+        made = made if isinstance(made, tuple | list) else [made]
+        if not all(self.torch.is_tensor(each) for each in made):
+            raise ValueError("the model returns something that is no tensor")
+        names = ["out"] if len(made) == 1 else [f"out{i}" for i in range(len(made))]
+        taken = {*self.arguments, *(self.spoken(key, ()) for key in model.state_dict())}
+        return {name if name not in taken else f"{name}_": each for name, each in zip(names, made, strict=True)}
+
+    def run(self, arrays, constants):
+        """Returns the results of the model in float64 on given arrays."""
+        torch = self.torch
+        tensors = {name: torch.from_numpy(each.copy()) for name, each in arrays.items()}
+        wide = {name: each.double() if each.is_floating_point() else each for name, each in tensors.items()}
+        model = self.model().double()
+        keys = {key: self.spoken(key, dict.fromkeys(self.arguments)) for key in self.state(model)}
+        with torch.no_grad():
+            for key, tensor in self.state(model).items():
+                tensor.copy_(wide[keys[key]])
+        return self.outputs(model, [wide.get(name, constants.get(name)) for name in self.called(wide, constants)])
+
+    def called(self, tensors, constants):
+        """Returns the names of the arguments that get_inputs gives."""
+        return [name for name in self.arguments if name in tensors or name in constants]
+
+    def time(self, seed, compiled, seconds):
+        """Returns the times of calls in s, without those of warming up."""
+        model, values = self.draw(seed)
+        call = self.torch.compile(model) if compiled else model
+        times, end = [], None
+        with self.torch.no_grad():
+            for _ in range(3):
+                call(*values)
+            end = time.perf_counter() + seconds
+            while len(times) < 5 or time.perf_counter() < end:
+                start = time.perf_counter()
+                call(*values)
+                times.append(time.perf_counter() - start)
+        return times
+
+
+def executed(source, sizes):
+    """Executes a module; whole numbers that it defines at its top level get the values in ``sizes``, if any.
+
+    Returns:
+        Its names, and the source that does the same by itself.
+    """
+    module, known, lines, added = {"__name__": "problem"}, [], source.splitlines(), 0
+    for node in ast.parse(source).body:
+        exec(compile(ast.Module([node], []), "problem.py", "exec"), module)  # this program is for that
+        targets = node.targets if isinstance(node, ast.Assign) else []
+        for name in [each.id for target in targets for each in ast.walk(target) if isinstance(each, ast.Name)]:
+            if type(module.get(name)) is int:
+                known.append(name)
+            if name in sizes and name in known:
+                module[name] = sizes[name]
+                lines.insert(node.end_lineno + added, f"{name} = {sizes[name]}")
+                added += 1
+    if unknown := sorted(set(sizes) - set(known)):
+        raise ValueError(f"sizes: the problem has no number {unknown[0]!r}; it has {', '.join(known) or 'none'}")
+    return module, "\n".join(lines)
+
+
+def plain(tensors):
+    """Returns tensors as contiguous arrays."""
+    return {name: each.detach().contiguous().numpy() for name, each in tensors.items()}
+
+
+def answer(state, message, arrays):
+    """Obeys one command."""
+    if message["command"] == "load":
+        state["problem"] = Problem(message["sizes"])
+        return state["problem"].describe(), {}
+    problem = state["problem"]
+    if message["command"] == "draw":
+        tensors, _ = problem.split(*problem.draw(message["seed"]))
+        return {}, plain(tensors)
+    if message["command"] == "run":
+        return {}, plain(problem.run(arrays, message["constants"]))
+    problem.torch.set_num_threads(message["threads"])
+    taken = problem.time(message["seed"], message["compiled"], message["limit_s"])
+    problem.torch.set_num_threads(1)
+    return {"seconds": taken}, {}
+
+
+def main():
+    """Serves until the parent is gone."""
+    spec = importlib.util.spec_from_file_location("device", pathlib.Path(__file__).with_name("device.py"))
+    device = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(device)
+    pipes, state = device.Pipes(os.dup(0), os.dup(1)), {}
+    with open(os.devnull, "rb") as nothing:
+        os.dup2(nothing.fileno(), 0)
+    os.dup2(2, 1)
+    while (received := pipes.read()) is not None:
+        try:
+            told, arrays = answer(state, *received)
+            json.dumps(told)
+        except Exception as error:  # noqa: BLE001  # whatever a foreign file raises is an answer
+            told, arrays = {"failed": "raised", "log": f"{type(error).__name__}: {error}"}, {}
+        pipes.write(told, arrays)
+
+
+if __name__ == "__main__":
+    main()
