@@ -18,6 +18,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from fitness import BASELINES
+
 from . import faults
 from .faults import RunError
 from .names import check_import_names
@@ -27,13 +29,18 @@ from .statistics import fast_p_curve, geometric_mean, geometric_mean_correct
 
 SCHEMA = "kernelwright.fast_p/1"
 THRESHOLDS = (0.0, 0.5, 0.8, 1.0, 1.5, 2.0, 4.0)
-SEED, EAGER, COMPILED = "seed kernel", "eager torch", "torch.compile"
+SEED = "seed"
+NAMES = (SEED, *BASELINES)
+FACTS = {"eager": "eager_us", "compile": "compile_us"}
+"""What the calibration of a run on a CPU says of torch."""
+
 EPILOG = """\
 baselines:
-  seed kernel    the one that a run started from; measured in interleaved pairs
-  eager torch    the same where the run started from the model itself; else timed by itself when the run began,
-                 on as many threads as the kernels, so that its ratio has no interval
-  torch.compile  timed by itself when the run began; runs on a CPU only
+  seed           the kernel that a run started from, in interleaved pairs
+  eager, compile, max_autotune, library
+                 on a GPU what the evaluator timed the verified kernel against, in interleaved pairs; on a CPU torch by
+                 itself when the run began, on as many threads as the kernels, so that its ratio has no interval
+A baseline is shown when every run with a kernel knows it.
 
 example:
   kernelwright -m task=kernelbench level=1 problem=1,36 root=KernelBench language=triton target=nvidia …
@@ -66,17 +73,12 @@ def row_of(run_dir: Path) -> Row:
     speedup = verified.speedup if correct and verified is not None and verified.speedup else math.nan
     latency_us = verified.latency_us if correct and verified is not None and verified.latency_us else math.nan
     found = {SEED: speedup}
-    if starts_from_model(run):
-        found[EAGER] = speedup
-    for name, key in ((EAGER, "eager_us"), (COMPILED, "compile_us")):
+    for baseline in verified.baselines if correct and verified is not None else ():
+        found[baseline.name] = baseline.speedup or math.nan
+    for name, key in FACTS.items():
         if key in facts:
-            found[name] = float(facts[key]) / latency_us
+            found.setdefault(name, float(facts[key]) / latency_us)
     return Row(problem_of(run), found)
-
-
-def starts_from_model(run: Run) -> bool:
-    """Whether the seed of a run is the eager model of its KernelBench problem."""
-    return run.task == "kernelbench" and run.config["task"].get("seed") is None
 
 
 def problem_of(run: Run) -> str:
@@ -88,7 +90,7 @@ def problem_of(run: Run) -> str:
 def baselines_of(rows: Sequence[Row]) -> list[str]:
     """Returns the baselines that every row with a kernel knows; a mixture would be a share of different sets."""
     correct = [row for row in rows if not math.isnan(row.speedups[SEED])]
-    return [name for name in (SEED, EAGER, COMPILED) if all(name in row.speedups for row in correct)]
+    return [name for name in NAMES if all(name in row.speedups for row in correct)]
 
 
 def speedups_of(rows: Sequence[Row], baseline: str) -> list[float]:
@@ -121,16 +123,12 @@ def tables(rows: Sequence[Row]) -> list[Table]:
     for row in rows:
         values = [row.speedups.get(name, math.nan) for name in names]
         problems.add_row(row.problem, *("failed" if math.isnan(value) else f"{value:.2f}×" for value in values))
-    shares = Table("baseline", *(f"fast_{p:g}" for p in THRESHOLDS), "geometric mean (failures as 1)", "correct")
-    shares.title, shares.title_justify = f"fast_p over {len(rows)} problems", "left"
-    for name in names:
-        speedups = speedups_of(rows, name)
-        shares.add_row(
-            name,
-            *(f"{100 * share:.0f} %" for share in fast_p_curve(speedups, THRESHOLDS)),
-            f"{geometric_mean(speedups):.2f}×",
-            f"{geometric_mean_correct(speedups)[1]} of {len(rows)}",
-        )
+    shares = Table("", *names, title=f"fast_p over {len(rows)} problems", title_justify="left")
+    columns = [speedups_of(rows, name) for name in names]
+    curves = [fast_p_curve(column, THRESHOLDS) for column in columns]
+    for index, threshold in enumerate(THRESHOLDS):
+        shares.add_row(f"fast_{threshold:g}", *(f"{100 * curve[index]:.0f} %" for curve in curves))
+    shares.add_row("geometric mean, failures as 1", *(f"{geometric_mean(column):.2f}×" for column in columns))
     return [problems, shares]
 
 

@@ -327,10 +327,9 @@ class Evaluator:
 
     def _facts(self) -> dict[str, Any]:
         moment: Mapping[str, Any] = getattr(self.target, "momentary", dict)()
-        baselines = {}
-        if self.target.name == "cpu" and hasattr(self.task, "baselines"):  # what others call its time, in their library
-            baselines = self.task.baselines(getattr(self.target, "threads", 1))
-        return {**moment, **baselines, "cache_regime": self.settings.cache_regime}
+        latencies = getattr(self.task, "torch_latencies", None) if self.target.name == "cpu" else None
+        known = latencies(getattr(self.target, "threads", 1)) if latencies is not None else {}
+        return {**moment, **known, "cache_regime": self.settings.cache_regime}
 
     def _null_test(self, device: int, tests: int) -> tuple[list[Series], float]:
         """Times the seed kernel against itself, in new processes each time; returns the samples and the noise floor.

@@ -6,19 +6,25 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-EAGER_LANGUAGES = frozenset({"triton", "cute", "flydsl"})
+EAGER_LANGUAGES = frozenset({"torch", "triton", "cute", "flydsl"})
 """Languages whose kernels are Python modules that get torch tensors."""
 
 _CALL = '''
 
-_MODEL = Model(*get_init_inputs())
+
+_MODELS = {{}}
+
+
+def _model(device):
+    if device not in _MODELS:
+        _MODELS[device] = Model(*get_init_inputs()).to(device)
+    return _MODELS[device]
 
 
 def kernel_fn({arguments}):
     """Eager torch: what is to be replaced."""
-    _MODEL.to({first}.device)
-    weights = {{{weights}}}
-    return torch.func.functional_call(_MODEL, weights, ({call}))
+    model = _model({first}.device)
+    return {call}
 '''
 
 
@@ -30,9 +36,7 @@ def eager_source(facts: Mapping[str, Any]) -> str:
     """
     names = [each["name"] for each in facts["inputs"]]
     given = [each for each in facts["calls"] if each in names or each in facts["constants"]]
-    call = [each if each in names else repr(facts["constants"][each]) for each in given]
+    values = ", ".join(each if each in names else repr(facts["constants"][each]) for each in given)
     weights = ", ".join(f"{json.dumps(key)}: {name}" for name, key in facts["state"].items())
-    text = _CALL.format(
-        arguments=", ".join(names), first=names[0], weights=weights, call="".join(f"{each}, " for each in call)
-    )
-    return f"{facts['source'].rstrip()}\n{text}"
+    call = f"torch.func.functional_call(model, {{{weights}}}, ({values},))" if weights else f"model({values})"
+    return f"{facts['source'].rstrip()}\n" + _CALL.format(arguments=", ".join(names), first=names[0], call=call)

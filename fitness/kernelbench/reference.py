@@ -5,10 +5,12 @@ from __future__ import annotations
 import functools
 import importlib.util
 import os
+import shutil
 import sys
 import tempfile
 import threading
 import time
+import weakref
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -39,8 +41,9 @@ class Reference:
     def __init__(self, source: str, sizes: Mapping[str, int], timeout_s: float) -> None:
         self._source, self._sizes, self._timeout_s = source, dict(sizes), timeout_s
         self._lock = threading.Lock()
-        self._process: DeviceProcess | None = None
-        self._folder = tempfile.TemporaryDirectory(prefix="kernelwright-", ignore_cleanup_errors=True)
+        self._running: list[DeviceProcess] = []
+        self._folder = Path(tempfile.mkdtemp(prefix="kernelwright-"))
+        weakref.finalize(self, _put_away, self._running, self._folder)
         self.facts: JSON = {}
         self.facts = self._ask({"command": "load", "sizes": self._sizes}, {})[0]
 
@@ -72,24 +75,24 @@ class Reference:
     def _ask(self, message: JSON, arrays: Mapping[str, Any]) -> tuple[JSON, Arrays]:
         with self._lock:
             try:
-                if self._process is None:
-                    self._process = self._started()
+                if not self._running:
+                    self._running.append(self._started())
                     if message["command"] != "load":
                         self._request({"command": "load", "sizes": self._sizes}, {})
                 return self._request(message, arrays)
             except Failed as failure:
-                self._drop()
+                self._running.pop().close()
                 raise TaskError(f"the KernelBench problem fails: {failure.log.strip() or failure.status}") from failure
 
     def _request(self, message: JSON, arrays: Mapping[str, Any]) -> tuple[JSON, Arrays]:
-        assert self._process is not None
-        self._process.deadline = time.monotonic() + self._timeout_s
-        return self._process.request(message, arrays)
+        (process,) = self._running
+        process.deadline = time.monotonic() + self._timeout_s
+        return process.request(message, arrays)
 
     def _started(self) -> DeviceProcess:
         if importlib.util.find_spec("torch") is None:
             raise ToolchainError("a KernelBench problem is a PyTorch model: pip install torch")
-        folder = Path(self._folder.name)
+        folder = self._folder
         folder.chmod(0o777)
         (folder / "problem.py").write_text(self._source, encoding="utf-8")
         sandbox = find_sandbox(find_compiler())
@@ -111,10 +114,11 @@ class Reference:
             os.close(theirs[1])
         return DeviceProcess(confined, theirs[0], ours[1])
 
-    def _drop(self) -> None:
-        if self._process is not None:
-            self._process.close()
-            self._process = None
+
+def _put_away(running: list[DeviceProcess], folder: Path) -> None:
+    for process in running:
+        process.close()
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 @functools.lru_cache(maxsize=4)

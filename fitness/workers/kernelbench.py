@@ -40,8 +40,7 @@ class Problem:
 
     def model(self):
         """Returns a new model."""
-        given = self.module["get_init_inputs"]()
-        return self.module["Model"](**given) if isinstance(given, dict) else self.module["Model"](*given)
+        return self.module["Model"](*self.module["get_init_inputs"]())
 
     def draw(self, seed):
         """Returns a new model and arguments; weights that a model starts with all alike vary a little."""

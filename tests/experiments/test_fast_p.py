@@ -1,0 +1,101 @@
+"""fast_p over stored runs, and the commands that name a KernelBench problem by bare keys."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from experiments import admit, fast_p
+from experiments.records import load_run
+from fitness import Status
+from kernelbench_problems import POSITIVE, SQUARES, checkout
+from stored_run import make_run
+
+TORCH = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed")
+
+
+def stored(folder, problem, **run):
+    """A run of a KernelBench problem, with what its calibration said of torch."""
+    make_run(folder, **run)
+    task = {"level": 1, "problem": problem}
+    (folder / "config.yaml").write_text(json.dumps({"task": task}))
+    facts = json.loads((folder / "environment.json").read_text())
+    facts["choices"] = {**facts["choices"], "task": "kernelbench"}
+    (folder / "environment.json").write_text(json.dumps(facts))
+    lines = [json.loads(line) for line in (folder / "journal.jsonl").read_text().splitlines()]
+    for line in lines:
+        if line.get("kind") == "calibration":
+            line["value"]["facts"] = {"eager_us": 50.0, "compile_us": 400.0}
+    (folder / "journal.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return str(folder)
+
+
+@pytest.fixture
+def runs(tmp_path):
+    """One run that ended well, and one whose best kernel failed its re-verification."""
+    return [stored(tmp_path / "a", 1), stored(tmp_path / "b", 2, verdict=Status.WRONG_VALUE)]
+
+
+def test_a_failure_counts_in_every_share(runs, tmp_path):
+    out = tmp_path / "fast_p.json"
+    assert 0 == fast_p.main([*runs, "--json", str(out)])
+    told = json.loads(out.read_text())
+
+    assert (2, 1) == (told["num_problems"], told["seed"]["num_correct"])
+    assert 0.5 == told["seed"]["fast_p"][0]
+    assert told["problems"][1]["seed"] is None
+
+
+def test_what_was_timed_in_pairs_goes_before_what_the_calibration_says(runs):
+    row = fast_p.row_of(Path(runs[0]))
+
+    assert 1.25 == row.speedups["eager"]
+    assert np.isnan(row.speedups["compile"])  # it was compared, and the other side failed
+
+
+def test_times_of_the_calibration_serve_where_nothing_was_timed_in_pairs(runs, monkeypatch):
+    run = load_run(Path(runs[0]))
+    bare = replace(run, verification=replace(run.verification, baselines=()))
+    monkeypatch.setattr(fast_p, "load_run", lambda path: bare)
+    row = fast_p.row_of(Path(runs[0]))
+
+    assert pytest.approx(8.0) == row.speedups["compile"] / row.speedups["eager"]
+    assert pytest.approx(50.0 / bare.verification.latency_us) == row.speedups["eager"]
+
+
+def test_two_runs_of_one_problem_are_refused(runs, capsys):
+    assert 1 == fast_p.main([runs[0], runs[0]])
+    assert "level 1 problem 1: several runs" in capsys.readouterr().err
+
+
+def test_a_folder_without_a_run_is_one_line(tmp_path, capsys):
+    assert 1 == fast_p.main([str(tmp_path)])
+    assert "holds no run" in capsys.readouterr().err
+
+
+@TORCH
+def test_a_problem_is_named_by_bare_keys(tmp_path, capsys):
+    root = checkout(tmp_path, SQUARES, POSITIVE)
+
+    assert 0 == admit.main(["task=kernelbench", "level=1", "problem=1", f"root={root}"])
+    assert 1 == admit.main(["task=kernelbench", "level=1", "problem=2", f"root={root}"])
+    told = capsys.readouterr()
+    assert "task kernelbench_1_1: fit for search" in told.out
+    assert "task kernelbench_1_2: NOT fit for search" in told.out
+
+
+def test_a_problem_that_is_not_named_is_asked_for(capsys):
+    assert 2 == admit.main(["task=kernelbench"])
+    assert "level=N problem=N root=FOLDER" in capsys.readouterr().err
+
+
+def test_a_task_that_only_its_user_can_name_is_left_out_of_all():
+    names = admit.task_names("all", None)
+
+    assert not {"kernelbench", "recorded_space"} & {*names}
+    assert "softmax" in names

@@ -1,0 +1,166 @@
+"""Problem files in KernelBench's form become tasks; the model runs in a sandboxed process of its own."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+
+import numpy as np
+import pytest
+
+import kernelbench_problems as problems
+from fitness import Calibration, Evaluator, Kernel, Status, TaskError
+from fitness.kernelbench import KernelBench
+from fitness.languages import Cpp, Torch
+from fitness.targets import Cpu, Interpret
+from kernelbench_problems import checkout
+
+TORCH = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed")
+COMPILER = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
+QUICK = {"min_pairs": 3, "max_pairs": 5, "time_limit_s": 0.05, "null_every": 0}
+
+
+def stream(seed=0):
+    return np.random.default_rng(seed)
+
+
+@pytest.fixture
+def task(tmp_path):
+    def made(source, **settings):
+        return KernelBench(1, 1, checkout(tmp_path, source), **settings)
+
+    return made
+
+
+@TORCH
+def test_arguments_then_weights_are_inputs_and_numbers_are_constants(task):
+    affine = task(problems.AFFINE)
+
+    assert {
+        "x": ("float32", (32, 20)),
+        "scale": ("float32", (12,)),
+        "linear_weight": ("float32", (12, 20)),
+        "linear_bias": ("float32", (12,)),
+    } == {name: (spec.dtype, spec.shape) for name, spec in affine.inputs.items()}
+    assert {"out": (32, 12)} == {name: spec.shape for name, spec in affine.outputs.items()}
+    assert "factor = 1.5" in affine.description
+
+
+@TORCH
+def test_the_reference_is_the_model_in_double_precision(task):
+    affine = task(problems.AFFINE, sizes={"batch": 5, "features": 9})
+    inputs = affine.make_inputs(affine.time_workloads[0], stream())
+    x, weight, bias, scale = (
+        inputs[name].astype(np.float64) for name in ("x", "linear_weight", "linear_bias", "scale")
+    )
+
+    np.testing.assert_allclose((x @ weight.T + bias) * scale * 1.5, affine.reference(inputs)["out"], rtol=1e-12)
+
+
+@TORCH
+def test_weights_that_start_all_alike_are_drawn_too(task):
+    affine = task(problems.AFFINE)
+    first, second = (affine.make_inputs(affine.time_workloads[0], stream(seed))["scale"] for seed in (1, 2))
+
+    assert np.ptp(first) > 0
+    assert not np.array_equal(first, second)
+
+
+@TORCH
+def test_state_that_no_result_depends_on_is_no_input(task):
+    normed = task(problems.NORMED)
+
+    assert ["x", "keep", "bn_weight", "bn_bias"] == list(normed.inputs)
+    assert {"out0": "float32", "out1": "int64"} == {name: spec.dtype for name, spec in normed.outputs.items()}
+    assert normed.admission(stream()).admitted
+
+
+@TORCH
+@pytest.mark.parametrize(
+    ("source", "reason"),
+    [
+        (problems.TINY, "zeros fail KernelBench's own rule: zeros pass with its atol = rtol = 0.0001"),
+        (problems.CONSTANT, "zeros fail: within tolerance"),
+        (problems.POSITIVE, "inputs passed through fail: within tolerance"),
+        (problems.RANDOM, "repeatable reference: the reference gives another answer to the same inputs"),
+    ],
+    ids=["tiny", "constant", "positive", "random"],
+)
+def test_a_degenerate_problem_is_refused_with_the_reason(task, source, reason):
+    degenerate = task(source)
+
+    with pytest.raises(TaskError, match="not fit for search") as caught:
+        degenerate.examine(stream())
+    assert reason in str(caught.value)
+
+
+@TORCH
+def test_a_degenerate_problem_can_be_forced(task):
+    task(problems.POSITIVE, forced=True).examine(stream())
+
+
+@TORCH
+@COMPILER
+def test_a_kernel_is_judged_and_torch_is_timed_beside_it(task, tmp_path):
+    seed = tmp_path / "seed.cpp"
+    seed.write_text(problems.SQUARES_CPP)
+    evaluator = Evaluator(task(problems.SQUARES, seed=str(seed), compiled=False), Cpu(), Cpp(), **QUICK)
+    calibration = evaluator.calibrate()
+
+    assert calibration.facts["eager_us"] > 0
+    assert Status.OK == evaluator.evaluate(Kernel(problems.SQUARES_CPP, "cpp"), calibration).status
+    wrong = Kernel(problems.SQUARES_CPP.replace("j < 32", "j < 31"), "cpp")
+    assert Status.WRONG_VALUE == evaluator.evaluate(wrong, calibration).status
+
+
+@TORCH
+def test_the_model_itself_is_the_kernel_where_torch_hosts_the_language(task):
+    affine = task(problems.AFFINE, sizes={"batch": 3})
+    evaluator = Evaluator(affine, Interpret(), Torch())
+    try:
+        evaluation = evaluator.evaluate(affine.seed_kernel("torch"), Calibration({}, 0.0))
+    finally:
+        evaluator.close()
+
+    assert (Status.OK, True) == (evaluation.status, "launches_no_kernel" in evaluation.flags), evaluation.log
+    assert affine.seed_kernel("triton").source == affine.seed_kernel("torch").source
+
+
+def test_other_languages_need_a_kernel_of_the_users(task):
+    with pytest.raises(TaskError, match=r"no kernel in 'cpp'.*task.seed=FILE.cpp"):
+        task(problems.SQUARES).seed_kernel("cpp")
+
+
+@TORCH
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        (problems.READS, "No such file|Permission denied"),
+        (problems.LEAVES, "ended without delivering"),
+        (problems.HANGS, "stopped at its time limit"),
+        (problems.NO_PROBLEM, "defines no get_inputs"),
+        (problems.AFFINE, r"no number 'width'; it has batch, features, outputs"),
+    ],
+    ids=["reads", "leaves", "hangs", "no problem", "unknown size"],
+)
+def test_what_a_foreign_file_does_ends_as_one_clear_error(task, source, words):
+    settings = {"sizes": {"width": 3}} if source is problems.AFFINE else {}
+
+    with pytest.raises(TaskError, match=words):
+        _ = task(source, timeout_s=6.0 if source is problems.HANGS else 120.0, **settings).inputs
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"level": 1, "problem": 1}, "needs level=N problem=N root=FOLDER"),
+        ({"level": 1, "problem": 1, "root": "/nowhere"}, "holds no KernelBench/level1"),
+        ({"level": 1, "problem": 2, "root": True}, "holds 0 files 2_"),
+        ({"level": 1, "problem": 1, "root": True, "seed": "/nowhere.cpp"}, "task.seed: /nowhere.cpp is no file"),
+    ],
+)
+def test_a_missing_problem_is_told_in_one_line(tmp_path, settings, words):
+    root = checkout(tmp_path, problems.SQUARES)
+
+    with pytest.raises(TaskError, match=words):
+        KernelBench(**{**settings, **({"root": root} if settings.get("root") is True else {})})
