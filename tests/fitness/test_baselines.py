@@ -1,13 +1,14 @@
 """Kernels against torch: what is compared is correct, and a comparison says what it found. On a CPU, for want of a GPU."""
 
 import importlib.util
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from fitness import Baseline, Calibration, Evaluation, Evaluator, Kernel, Status, TaskError, tasks
+from fitness import Baseline, Calibration, Evaluation, Evaluator, Kernel, Measurement, Status, TaskError, tasks
 from fitness.baselines import BASELINES, baseline_kernel
 from fitness.check import make_instance
 from fitness.compare import judge
@@ -91,6 +92,7 @@ def test_records_without_baselines_are_as_they_were():
     assert "baselines" not in Evaluation("0" * 32, Status.OK).to_json()
 
 
+MEASURED = Measurement("time-64x257", (1.0,), (1.0,), 1.0, 1.0, 1.0, (1.0, 1.0))
 SETTINGS = {"min_pairs": 3, "max_pairs": 3, "time_limit_s": 0.2, "run_timeout_s": 120.0, "build_timeout_s": 120.0}
 
 
@@ -141,3 +143,24 @@ def test_a_search_s_own_evaluations_are_not_compared():
     evaluator.close()
 
     assert (Status.OK, ()) == (evaluation.status, evaluation.baselines), evaluation.log
+
+
+@TORCH
+@pytest.mark.parametrize("which", ["kernel", "baseline"])
+def test_what_becomes_wrong_while_it_is_timed_is_found_out(which, tmp_path):
+    """The first outputs that are judged are right: those of the check and of the rehearsal."""
+    task = RowSum(time_sizes=SIZES, check_sizes=({"M": 2, "N": 3},), seeds=str(tmp_path))
+    plain = task.seed_kernel("torch").source
+    tired = "calls = 0\n" + plain.replace(
+        "    return", "    global calls\n    calls += 1\n    if calls > LIMIT:\n        x = x * 0\n    return"
+    )
+    (tmp_path / "row_sum_torch.py").write_text(tired.replace("LIMIT", "6") if which == "baseline" else plain)
+    kernel = Kernel(tired.replace("LIMIT", "6") if which == "kernel" else plain, "torch", "kernel_fn")
+    with closing(Evaluator(task, TorchOnCpu(), Torch(), **SETTINGS, baselines=("eager",))) as evaluator:
+        timed = Evaluation(kernel.digest, Status.OK, (MEASURED,), 1.0, 1.0, 1.0, (1.0, 1.0))
+        evaluation = evaluator.compare(kernel, timed)
+
+    if which == "kernel":
+        assert (Status.WRONG_VALUE, ()) == (evaluation.status, evaluation.baselines)
+    else:
+        assert [Status.WRONG_VALUE] == [each.status for each in evaluation.baselines]
