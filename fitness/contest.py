@@ -18,6 +18,7 @@ class Contest:
         max_rel_error: Largest error of a call of the first that was judged meanwhile.
         flushes_to_zero: Whether the first left the processor flushing small numbers to zero.
         flags: What else was noticed about the first.
+        observed: Sentences on what the machine was like meanwhile.
         judge: Judges the outputs of timed calls of the first that were copied out, and returns the largest error; for
             when the measurement is over and others may run again. Raises `Failed` when one is wrong.
     """
@@ -27,6 +28,7 @@ class Contest:
     flushes_to_zero: bool
     flags: frozenset[str] = frozenset()
     judge: Callable[[], float] = float
+    observed: tuple[str, ...] = ()
 
 
 class Rival(Exception):

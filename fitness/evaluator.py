@@ -275,7 +275,7 @@ class Evaluator:
             speedup=speedup,
             interval=interval,
             max_rel_error=draft.max_rel_error,
-            profile=paragraph(self.task, measurements, calibration, draft.static),
+            profile=paragraph(self.task, measurements, calibration, draft.static, contest.observed),
         )
 
     def _with_baselines(self, kernel: Kernel, evaluation: Evaluation, device: int, material: Material) -> Evaluation:

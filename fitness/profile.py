@@ -53,7 +53,7 @@ def paragraph(
         measurements: One for each timed workload.
         calibration: Has the machine's measured peaks; without them, only rates are told.
         static: Metrics of the binary.
-        observed: Sentences of a profiler.
+        observed: Sentences on what was seen while it was timed.
     """
     workloads = {workload.name: workload for workload in task.time_workloads}
     sentences: list[str] = []

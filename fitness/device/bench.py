@@ -27,6 +27,7 @@ from ..settings import Settings
 from ..static import Metrics
 from ..target import Target
 from ..task import Task
+from .conditions import Conditions, summary
 from .session import DeviceSession, device_cell, start_device
 from .timing import DeviceStopwatch, Exam, check_on_device, rehearse
 from .zygote import Zygote
@@ -130,7 +131,7 @@ class DeviceBench:
                 raise Rival(failure) from failure
             for session in (one, other):  # the wait for the device is over and not theirs
                 session.limit(self.settings.run_timeout_s + self.settings.time_limit_s + _START_S)
-            watch = DeviceStopwatch((one, other), self.settings.precision, self._is_cold)
+            watch = DeviceStopwatch((one, other), self.settings.precision, self._is_cold, self._look(device))
             share_s = self.settings.time_limit_s / len(exams)
             try:
                 series = tuple(watch.measure(exam, share_s, rng) for exam in exams)
@@ -139,7 +140,18 @@ class DeviceBench:
                     self._drop_baseline(second, device)
                     raise Rival(failure) from failure
                 raise
-            return Contest(series, one.max_rel_error, False, frozenset(one.flags), judge=_judging(one, other))
+            return Contest(
+                series,
+                one.max_rel_error,
+                False,
+                frozenset(one.flags),
+                judge=_judging(one, other),
+                observed=summary(watch.seen, watch.repeated),
+            )
+
+    def _look(self, device: int) -> Callable[[], Conditions | None]:
+        conditions = getattr(self.target, "conditions", None)
+        return lambda: conditions(device) if conditions is not None else None
 
     @contextmanager
     def _slot(self, session: DeviceSession, exams: Sequence[Exam], device: int) -> Iterator[None]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import secrets
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,12 +13,14 @@ import numpy as np
 
 from ..check import Case, Findings, Instance, expect
 from ..compare import judge, same_bits
+from ..errors import MachineError
 from ..evaluation import Status
 from ..pool import Pool
 from ..series import Precision, Series
 from ..session import Failed
 from ..statistics import FloatArray
 from ..task import Task
+from .conditions import Conditions
 from .session import DeviceSession
 
 _BLOCK_S = 2e-3
@@ -166,12 +168,21 @@ class DeviceStopwatch:
 
     Attributes:
         failed_side: Which of the two was at work last.
+        seen: What the device was like after each pair.
+        repeated: Pairs that were taken again because of that.
     """
 
-    def __init__(self, sides: tuple[DeviceSession, DeviceSession], precision: Precision, flush: bool) -> None:
-        """Takes two loaded sessions; the first is the candidate."""
-        self._sides, self._precision, self._flush = sides, precision, flush
-        self.failed_side = 0
+    def __init__(
+        self,
+        sides: tuple[DeviceSession, DeviceSession],
+        precision: Precision,
+        flush: bool,
+        look: Callable[[], Conditions | None] = lambda: None,
+    ) -> None:
+        """Takes two loaded sessions, the candidate first; ``look`` tells what the device is like."""
+        self._sides, self._precision, self._flush, self._look = sides, precision, flush, look
+        self.failed_side, self.repeated = 0, 0
+        self.seen: list[Conditions] = []
 
     def measure(self, exam: Exam, limit_s: float, rng: np.random.Generator) -> Series:
         """Warms up, then takes blocks until the interval is narrow enough or a cap is reached.
@@ -180,6 +191,7 @@ class DeviceStopwatch:
 
         Raises:
             Failed: One of the two, `failed_side`, did something that ends it.
+            MachineError: The device is disturbed all the time.
         """
         calls = [self._warm_up(side, exam) for side in (0, 1)]
         deadline = time.monotonic() + limit_s
@@ -190,15 +202,30 @@ class DeviceStopwatch:
             for side in (0, 1) if len(taken) % 2 == 0 else (1, 0):
                 times = self._block(side, exam, calls[side], judge_one=len(taken) in judged)
                 medians[side] = float(np.median(times))
+            if self._is_disturbed():
+                continue
             taken.append((medians[0], medians[1]))
             if len(taken) < self._precision.min_pairs:
                 continue
             wall: FloatArray = np.array(taken, dtype=np.float64).T
-            series = Series(exam.pool.workload.name, wall, wall, calls[0], 0)
+            series = Series(exam.pool.workload.name, wall, wall, calls[0], self.repeated)
             late = time.monotonic() >= deadline or len(taken) >= self._precision.max_pairs
             if late or series.is_precise(self._precision.target, rng):
                 self._bound(exam, float(np.median(wall[0])))
                 return series
+
+    def _is_disturbed(self) -> bool:
+        """Whether the pair just taken is worth nothing."""
+        now = self._look()
+        if now is None:
+            return False
+        self.seen.append(now)
+        if not now.disturbance:
+            return False
+        self.repeated += 1
+        if self.repeated > self._precision.max_pairs:
+            raise MachineError(f"nothing can be timed on the GPU: {now.disturbance}")
+        return True
 
     def _warm_up(self, side: int, exam: Exam) -> int:
         """Calls until clocks have settled; returns the calls of a block."""

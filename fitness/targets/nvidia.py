@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..device import DeviceBench
+from ..device import Conditions, DeviceBench, nvml_conditions
 from ..errors import TargetUnavailable
-from .visible import CUDA, gpu, visible
+from .visible import CUDA, gpu, place, visible
 
 _FACTS = ("name", "uuid", "driver_version", "memory.total", "compute_cap", "power.limit", "clocks.max.sm")
 _MOMENTARY = {
@@ -57,7 +57,8 @@ class Nvidia:
         """Returns the variables of a worker: one visible GPU, and no shared caches."""
         kept = {name: os.environ[name] for name in ("LD_LIBRARY_PATH", "CUDA_HOME") if name in os.environ}
         path = os.environ.get("PATH", "/usr/local/bin:/usr/bin:/bin")
-        return {**kept, "PATH": path, CUDA: gpu(CUDA, self.devices[device]), "CUDA_CACHE_DISABLE": "1"}
+        shown = {"CUDA_DEVICE_ORDER": "PCI_BUS_ID", CUDA: gpu(CUDA, place(self.devices, device))}  # as nvidia-smi counts
+        return {**kept, **shown, "PATH": path, "CUDA_CACHE_DISABLE": "1"}
 
     def device_files(self) -> tuple[Path, ...]:
         """Returns what a worker must reach of the driver, beside the system's folders."""
@@ -69,8 +70,16 @@ class Nvidia:
         """Returns facts about the first device."""
         return query(gpu(CUDA, self.devices[0]))
 
+    def conditions(self, device: int) -> Conditions | None:
+        """Returns what a device is like at this moment; None where NVML cannot be asked."""
+        return nvml_conditions(gpu(CUDA, place(self.devices, device)))
+
     def momentary(self) -> dict[str, float]:
         """Returns clocks, temperature, power and who else computes on the first device."""
+        seen = self.conditions(0)
+        if seen is not None:
+            facts = {"sm_clock_mhz": seen.sm_clock_mhz, "temperature_c": seen.temperature_c, "power_w": seen.power_w}
+            return {**facts, "clock_event_reasons": float(seen.reasons), "strangers": float(len(seen.strangers))}
         answers = _ask(gpu(CUDA, self.devices[0]), tuple(_MOMENTARY.values()))
         facts = {ours: float(answers[theirs]) for ours, theirs in _MOMENTARY.items() if _is_number(answers[theirs])}
         reasons = _ask(gpu(CUDA, self.devices[0]), ("clocks_event_reasons.active",))["clocks_event_reasons.active"]

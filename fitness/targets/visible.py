@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 
 from ..errors import TargetUnavailable
 
@@ -28,3 +29,14 @@ def gpu(variable: str, number: int) -> str:
             f"{variable}={','.join(names)} leaves {len(names)} GPUs, numbered from 0; not GPU {number}"
         )
     return names[number]
+
+
+def place(devices: Sequence[int], slot: int) -> int:
+    """Returns the GPU that a slot of the executor means.
+
+    Raises:
+        TargetUnavailable: There is none.
+    """
+    if slot >= len(devices):
+        raise TargetUnavailable(f"executor.devices has {slot}, but target.devices names {len(devices)} GPU(s)")
+    return devices[slot]

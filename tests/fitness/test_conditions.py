@@ -1,0 +1,130 @@
+"""What a GPU is like while it is timed on; the driver's library is a stand-in here, for what depends on it."""
+
+import importlib.util
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+
+from fitness import MachineError, TargetUnavailable
+from fitness.device import conditions
+from fitness.device.conditions import Conditions, is_stranger, nvml_conditions, summary
+from fitness.device.timing import DeviceStopwatch
+from fitness.series import Precision
+from fitness.targets import Nvidia
+
+QUIET = Conditions(1980.0, 45.0, 300.0, 0, ())
+
+
+class NVMLError(Exception):
+    pass
+
+
+def library(reasons=0, pids=(), fails=False):
+    """The part of pynvml that is used, with given answers."""
+
+    def clock(handle, kind):
+        if fails:
+            raise NVMLError
+        return {"sm": 1755}[kind]
+
+    return SimpleNamespace(
+        NVML_CLOCK_SM="sm",
+        NVML_TEMPERATURE_GPU="chip",
+        NVMLError=NVMLError,
+        nvmlDeviceGetHandleByIndex=lambda number: ("index", number),
+        nvmlDeviceGetHandleByUUID=lambda name: ("uuid", name),
+        nvmlDeviceGetComputeRunningProcesses=lambda handle: [SimpleNamespace(pid=pid) for pid in pids],
+        nvmlDeviceGetClockInfo=clock,
+        nvmlDeviceGetTemperature=lambda handle, sensor: 61,
+        nvmlDeviceGetPowerUsage=lambda handle: 412_000,
+        nvmlDeviceGetCurrentClocksEventReasons=lambda handle: reasons,
+    )
+
+
+@pytest.mark.parametrize(
+    ("reasons", "spoils"),
+    [(0x0, False), (0x1, False), (0x4, False), (0x8, True), (0x24, True), (0x40, True), (0x80, True)],
+)
+def test_heat_and_hardware_spoil_a_sample_and_a_power_cap_does_not(reasons, spoils):
+    assert spoils == bool(replace(QUIET, reasons=reasons).disturbance)
+
+
+def test_what_the_library_tells_in_our_units(monkeypatch):
+    monkeypatch.setattr(conditions, "_nvml", lambda: library(reasons=4))
+
+    assert Conditions(1755.0, 61.0, 412.0, 4, ()) == nvml_conditions("0")
+
+
+def test_a_library_that_does_not_answer_is_no_disturbance(monkeypatch):
+    monkeypatch.setattr(conditions, "_nvml", lambda: library(fails=True))
+
+    assert nvml_conditions("0") is None
+
+
+@pytest.mark.skipif(importlib.util.find_spec("pynvml") is None, reason="nvidia-ml-py is not installed")
+def test_the_real_library_is_there_or_is_not():
+    seen = nvml_conditions("0")
+
+    assert seen is None or seen.sm_clock_mhz > 0
+
+
+def test_a_process_of_somebody_else_disturbs(monkeypatch):
+    monkeypatch.setattr(conditions, "_nvml", lambda: library(pids=(1, os.getpid())))
+    seen = nvml_conditions("GPU-123")
+
+    assert (1,) == seen.strangers
+    assert "process 1 computes on it, too" == seen.disturbance
+
+
+def test_own_descendants_and_processes_that_cannot_be_seen_do_not():
+    child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    try:
+        assert [False, False, False] == [is_stranger(pid) for pid in (child.pid, os.getpid(), 2**22 + 1)]
+    finally:
+        child.communicate(b"\n")
+
+
+def watch(answers):
+    left = iter(answers)
+    return DeviceStopwatch((None, None), Precision(max_pairs=3), True, lambda: next(left))
+
+
+def test_a_disturbed_pair_is_taken_again():
+    hot = replace(QUIET, reasons=0x20)
+    stopwatch = watch([QUIET, hot, QUIET])
+
+    assert [False, True, False] == [stopwatch._is_disturbed() for _ in range(3)]
+    assert 1 == stopwatch.repeated
+
+
+def test_a_device_that_is_never_quiet_is_a_broken_machine():
+    stopwatch = watch([replace(QUIET, strangers=(7,))] * 4)
+    for _ in range(3):
+        stopwatch._is_disturbed()
+
+    with pytest.raises(MachineError, match="process 7 computes on it, too"):
+        stopwatch._is_disturbed()
+
+
+def test_the_summary_is_one_sentence():
+    seen = [QUIET, replace(QUIET, sm_clock_mhz=1755.0, temperature_c=61.0)]
+
+    assert ("Meanwhile its clock was 1755 to 1980 MHz at up to 61 °C, 2 pairs repeated.",) == summary(seen, 2)
+    assert () == summary([], 0)
+
+
+def test_workers_see_one_gpu_by_the_number_that_the_system_uses(monkeypatch):
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    variables = Nvidia(devices=(0, 3)).environment(1)
+
+    assert ("PCI_BUS_ID", "3") == (variables["CUDA_DEVICE_ORDER"], variables["CUDA_VISIBLE_DEVICES"])
+
+
+def test_a_slot_without_a_gpu_says_what_to_change(monkeypatch):
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    with pytest.raises(TargetUnavailable, match=r"executor.devices has 1, but target.devices names 1 GPU\(s\)"):
+        Nvidia().environment(1)
