@@ -26,6 +26,7 @@ FLAGS = {
     "system_calls": "asks the operating system for more than memory and time",
     "static_constructor": "does work when it is loaded",
     "launches_no_kernel": "launches no kernel of its own",
+    "ghost_kernel": "gives the same result when its kernels do nothing",
     "reduced_precision": "is much less accurate than the task's own kernel",
 }
 

@@ -39,6 +39,7 @@ class DeviceSession:
         folder: Its scratch folder: compile caches, nothing of the project.
         max_rel_error: Largest error of a judged call so far.
         flags: What was noticed.
+        launches: Whether it has launched a Triton kernel.
         compile_s: Time that the kernel's first calls took beyond the next ones: just-in-time compilers and tuners.
         rehearsed: Names of the exams that it is ready for.
         round_trip_s: What asking and answering takes, measured before the worker has met its candidate.
@@ -49,6 +50,7 @@ class DeviceSession:
     folder: tempfile.TemporaryDirectory[str]
     max_rel_error: float = 0.0
     flags: set[str] = field(default_factory=set)
+    launches: bool = False
     compile_s: float = 0.0
     rehearsed: set[str] = field(default_factory=set)
     round_trip_s: float = 0.0
@@ -82,9 +84,26 @@ class DeviceSession:
         self._check_forms(facts, axes, repeats)
         if facts.get("launched") is False:
             self.flags.add("launches_no_kernel")
+        self.launches |= facts.get("launched") is True
         if facts.get("tampered") or facts.get("aliased"):
             raise Failed(Status.TAMPERED, "; ".join(facts.get("tampered") or ["an output is an input"]))
         return [self.outputs_of(arrays, turn, axes) for turn in range(repeats)]
+
+    def look_for_ghosts(self, axes: Mapping[str, int], instance: Instance) -> None:
+        """Flags a kernel that is right on new inputs while its launches do nothing: they are there for show.
+
+        Raises:
+            Failed: The process is gone.
+        """
+        facts, arrays = self.process.request({"command": "mute", "axes": dict(axes)}, dict(instance.inputs))
+        if facts.get("stumbled"):
+            return
+        try:
+            verdict = judge(self.outputs_of(arrays, 0, axes), instance.expected, instance.tolerance)
+        except Failed:
+            return
+        if verdict.is_right:
+            self.flags.add("ghost_kernel")
 
     def outputs_of(self, arrays: Arrays, turn: int, axes: Mapping[str, int]) -> Arrays:
         """Returns the outputs of one call, by name.

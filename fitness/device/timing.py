@@ -107,6 +107,9 @@ def check_on_device(session: DeviceSession, task: Task, cases: Sequence[Case]) -
             raise Failed(Status.UNREPEATABLE, f"{label}: two calls on equal inputs give different results")
         for other in others:
             session.judge(session.call(axes, dict(other.inputs))[0], other, label)
+    if session.launches and cases:
+        largest = max(cases, key=lambda case: sum(array.size for array in case.instances[0].inputs.values()))
+        session.look_for_ghosts(largest.workload.axes, largest.instances[2])
     return Findings(session.max_rel_error, session.flags)
 
 

@@ -57,7 +57,10 @@ class Nvidia:
         """Returns the variables of a worker: one visible GPU, and no shared caches."""
         kept = {name: os.environ[name] for name in ("LD_LIBRARY_PATH", "CUDA_HOME") if name in os.environ}
         path = os.environ.get("PATH", "/usr/local/bin:/usr/bin:/bin")
-        shown = {"CUDA_DEVICE_ORDER": "PCI_BUS_ID", CUDA: gpu(CUDA, place(self.devices, device))}  # as nvidia-smi counts
+        shown = {
+            "CUDA_DEVICE_ORDER": "PCI_BUS_ID",
+            CUDA: gpu(CUDA, place(self.devices, device)),
+        }  # as nvidia-smi counts
         return {**kept, **shown, "PATH": path, "CUDA_CACHE_DISABLE": "1"}
 
     def device_files(self) -> tuple[Path, ...]:

@@ -120,10 +120,40 @@ def test_a_module_that_leaves_the_work_to_torch_is_flagged(evaluator):
     assert "launches_no_kernel" in evaluation.flags
 
 
+GHOST = """\
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def nothing(y, x, B: tl.constexpr):
+    at = tl.arange(0, B)
+    tl.store(y + at, tl.load(x + at, mask=at < 1), mask=at < 1)
+"""
+
+
+def test_a_kernel_for_show_is_flagged(evaluator):
+    body = "y = torch.empty(x.shape[0])\nnothing[(1,)](y, x, B=16)\nreturn x.sum(1)"
+    evaluation = judged(evaluator, body, GHOST)
+
+    assert Status.OK == evaluation.status, evaluation.log
+    assert "ghost_kernel" in evaluation.flags
+
+
+def test_a_kernel_for_show_can_be_forbidden():
+    body = "y = torch.empty(x.shape[0])\nnothing[(1,)](y, x, B=16)\nreturn x.sum(1)"
+    strict = Evaluator(TASK, Interpret(most_elements=1000), Triton(), run_timeout_s=60, forbid=("ghost_kernel",))
+    evaluation = judged(strict, body, GHOST)
+    strict.close()
+
+    assert Status.REJECTED == evaluation.status
+    assert "gives the same result when its kernels do nothing" in evaluation.log
+
+
 def test_a_module_with_a_kernel_is_not(evaluator):
     evaluation = evaluator.evaluate(TASK.seed_kernel("triton"), evaluator.calibrate())
 
-    assert "launches_no_kernel" not in evaluation.flags
+    assert not {"launches_no_kernel", "ghost_kernel"} & set(evaluation.flags)
 
 
 def test_an_endless_module_is_stopped():
