@@ -103,6 +103,13 @@ def _http(fault: HTTPException) -> Response:
     """Explains a refused request."""
     if isinstance(fault, NotFound):
         return _refused(f"there is no page {request.path}", 404)
+    cause = getattr(fault, "original_exception", None)
+    if cause is not None:
+        return _refused(
+            f"this page cannot be made: {told(cause)}. A record of the run is damaged, or this program is at fault; "
+            "its traceback is where experiments.browse was started",
+            500,
+        )
     return _refused(fault.description or str(fault), fault.code or 500)
 
 

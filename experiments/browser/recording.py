@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import re
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from fitness import Calibration, Duel, Evaluation, Status
+from fitness import Calibration, Duel, Evaluation
 from llm import Completion, Request
 
 from ..faults import RunError
@@ -27,14 +27,13 @@ from ..transcript import Exchange
 from .growing import GrowingFile
 from .journal_index import JournalIndex
 from .root import Root
+from .slots import checked, number, totals, verdict_of
 from .stored import FAULTS, Facts, read_facts, told
 
 JSON = dict[str, Any]
 
 STORED = ("journal.jsonl", "journal.jsonl.gz", "generations.jsonl", "config.yaml", "environment.json", "result.json")
 SOURCE_HEAD = re.compile(rb'\{"schema":"[^"]*","kernel":"(\w+)"')
-UNKNOWN_INTERVAL = (math.nan, math.nan)
-"""``generations.jsonl`` holds speedups without their intervals."""
 
 
 class Recording:
@@ -176,19 +175,22 @@ class Recording:
 
     def _read_generations(self) -> None:
         for _, line in self._generations.news():
-            try:
-                record = json.loads(line)
-                for slot in record["slots"]:
-                    self._add(slot, int(record["generation"]))
-                self._last = _totals(record)
-            except FAULTS as fault:
-                raise RunError(f"generations.jsonl: a line cannot be read: {told(fault)}") from fault
+            self._try(partial(self._take, line))
+
+    def _take(self, line: bytes) -> None:
+        """Takes in one generation, as far as its line can be read."""
+        try:
+            record = json.loads(line)
+            for slot in record["slots"]:
+                self._add(slot, int(record["generation"]))
+            self._last = totals(record)
+        except FAULTS as fault:
+            raise RunError(f"generations.jsonl: a line cannot be read: {told(fault)}") from fault
 
     def _add(self, slot: JSON, generation: int) -> None:
         """Takes in one slot."""
-        slot = {**slot, "parents": [sys.intern(each) for each in slot["parents"]]}
-        slot["kernel"] = sys.intern(slot["kernel"]) if slot["kernel"] else None
-        evaluation = _verdict(slot)
+        slot = checked(slot)
+        evaluation = verdict_of(slot)
         self._charged += evaluation is not None and slot["duplicate_of"] is None
         candidate = candidate_of(slot, generation, evaluation, self._charged)
         self._candidates.append(candidate)
@@ -223,7 +225,7 @@ class Recording:
             evaluations=last.get("evaluations", 0),
             duels=last.get("duels", 0),
             counts=last.get("funnel", {}),
-            elapsed_s=_number(facts.result.get("elapsed_s"), self.journal.latest_s),
+            elapsed_s=number(facts.result.get("elapsed_s"), self.journal.latest_s),
             verification=verified,
             calibration=self._calibration(),
             ended=str(facts.result.get("ended", "")),
@@ -267,32 +269,3 @@ class _Sources(Mapping[str, str]):
 
     def __len__(self) -> int:
         return len(self._places)
-
-
-def _verdict(slot: JSON) -> Evaluation | None:
-    """Returns the verdict on a slot's kernel as far as ``generations.jsonl`` has it; None where there was none."""
-    if slot["kernel"] is None or slot["outcome"] != "parsed":
-        return None
-    status, latency_us, speedup = Status(slot["status"]), slot["latency_us"], slot["speedup"]
-    if latency_us is None or speedup is None:
-        return Evaluation(slot["kernel"], status)
-    return Evaluation(
-        slot["kernel"],
-        status,
-        latency_us=float(latency_us),
-        reference_latency_us=float(latency_us) * float(speedup),
-        speedup=float(speedup),
-        interval=UNKNOWN_INTERVAL,
-    )
-
-
-def _totals(record: JSON) -> JSON:
-    """Returns what the newest generation says about the whole run."""
-    names = ("generation", "evaluations", "duels")
-    funnel = record["funnel"] if isinstance(record["funnel"], dict) else {}
-    return {**{name: int(record[name]) for name in names}, "funnel": funnel, "best": str(record["best"]["kernel"])}
-
-
-def _number(value: Any, otherwise: float) -> float:
-    """Returns a number from a record, or another where it is none."""
-    return float(value) if isinstance(value, int | float) else otherwise

@@ -8,6 +8,9 @@ from typing import Any
 
 from flask import Response
 
+from evolve import EvolveError
+
+from ..faults import RunError
 from ..records import load_run
 from ..report import render
 from ..runs import Candidate, Run
@@ -17,6 +20,7 @@ from . import figures
 from .answering import asked, chosen, figure, is_dark, number, page
 from .collection import Collection
 from .lineage_tree import ancestors, tree
+from .stored import FAULTS, told
 from .wording import verdict
 
 CANDIDATES_A_PAGE = 100
@@ -108,10 +112,17 @@ def lineage(collection: Collection) -> Response:
 
 
 def report(collection: Collection) -> Response:
-    """Answers with the report of a run, made from its records as they stand."""
+    """Answers with the report of a run, made from its records as they stand.
+
+    Raises:
+        RunError: They are damaged, and the report believes nothing that is.
+    """
     recording = chosen(collection)
     recording.check_files()
-    html = render(load_run(recording.path)).encode("utf-8", "backslashreplace")
+    try:
+        html = render(load_run(recording.path)).encode("utf-8", "backslashreplace")
+    except (EvolveError, *FAULTS) as fault:
+        raise RunError(f"no report can be made of this run: {told(fault)}") from fault
     return Response(html, mimetype="text/html", headers={"Content-Security-Policy": REPORT_POLICY})
 
 
