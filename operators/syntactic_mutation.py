@@ -131,8 +131,8 @@ def is_text(source: str) -> bool:
 
 
 def grammar_of(language: Language) -> str:
-    """Returns the grammar that reads a language's dialect: CUDA's and HIP's own where the language says C++."""
-    return "cuda" if language.name in {"cuda", "hip"} else language.grammar
+    """Returns the grammar that reads a language's dialect: that of CUDA, HIP or OpenCL where the language says C++."""
+    return {"cuda": "cuda", "hip": "cuda", "opencl": "opencl"}.get(language.name, language.grammar)
 
 
 def _drawn(kinds: Mapping[str, Kind], weights: Mapping[str, float], rng: np.random.Generator) -> str:

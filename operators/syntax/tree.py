@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -19,8 +20,13 @@ T = TypeVar("T")
 _GRAMMARS: dict[str, Callable[[], object]] = {
     "cpp": tree_sitter_cpp.language,
     "cuda": tree_sitter_cuda.language,
+    "opencl": tree_sitter_cpp.language,
     "python": tree_sitter_python.language,
 }
+
+
+_QUALIFIERS = re.compile(rb"\b(?:__)?(?:kernel|global|local|constant|private)\b(?!\s*\()")
+"""Words of OpenCL C that no grammar of C++ knows; the tree is that of the source without them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +35,7 @@ class Tree:
 
     Attributes:
         source: The text in UTF-8.
-        grammar: ``"cpp"``, ``"cuda"`` or ``"python"``.
+        grammar: ``"cpp"``, ``"cuda"``, ``"opencl"`` or ``"python"``.
         root: The root node.
     """
 
@@ -121,14 +127,15 @@ def parse(source: str, grammar: str) -> Tree:
 
     Args:
         source: The text of a kernel.
-        grammar: ``"cpp"``, ``"cuda"`` or ``"python"``.
+        grammar: ``"cpp"``, ``"cuda"``, ``"opencl"`` or ``"python"``.
 
     Raises:
         UnicodeEncodeError: It holds half of a surrogate pair, and can be written to no file.
     """
     encoded = source.encode()
     parser = tree_sitter.Parser(_language(grammar))  # one a call: parsers are not for sharing between threads
-    return Tree(encoded, grammar, parser.parse(encoded).root_node)
+    read = _QUALIFIERS.sub(lambda word: b" " * len(word.group()), encoded) if grammar == "opencl" else encoded
+    return Tree(encoded, grammar, parser.parse(read).root_node)
 
 
 @lru_cache(maxsize=8)

@@ -52,6 +52,34 @@ def kernel_fn(x):
     double[(1,)](x, y, x.numel(), BLOCK=128, num_warps=4)
     return y
 """
+OPENCL = """\
+#pragma launch rows global((M + 15) / 16 * 16) local(16)
+
+__attribute__((reqd_work_group_size(16, 1, 1)))
+__kernel void rows(__global const float* x, __global float* y, long M, long N) {
+    __local float part[16];
+    long i = get_global_id(0);
+    float sum = 0.0f;
+    for (long j = 0; j < N; ++j) {
+        sum += exp(x[i * N + j]) * (M * N + 1);
+    }
+    if (i < M) y[i] = sum;
+}
+"""
+NUMBA = """\
+from numba import cfunc, njit
+
+
+@njit
+def add(a, b):
+    return a + b
+
+
+@cfunc("void(CPointer(float32), int64)")
+def kernel_fn(x, N):
+    for i in range(N):
+        x[i] = add(x[i], 1)
+"""
 
 
 def outcomes(grammar: str, kind: str, source: str, draws: int = 30) -> set[str | None]:
@@ -185,3 +213,81 @@ def test_parameters_of_python_functions_are_left_alone():
     source = "def kernel_fn(x, n=128):\n    return x\n"
 
     assert {None} == outcomes("python", "constant", source, 5) | outcomes("python", "block_size", source, 5)
+
+
+def test_a_tile_that_is_named_changes_its_size_wherever_it_stands():
+    named = CUDA.replace("__global__", "#define TILE 32\nconstexpr int WIDE = 64;\n__global__", 1).replace(
+        "[32][32]", "[TILE][WIDE]"
+    )
+    found = outcomes("cuda", "block_size", named, 60)
+
+    assert named.replace("TILE 32", "TILE 64") in found
+    assert named.replace("WIDE = 64", "WIDE = 32") in found
+
+
+def test_promises_about_offsets_come_and_go():
+    promised = TRITON.replace("start + tl.arange(0, BLOCK)", "tl.multiple_of(start + tl.arange(0, BLOCK), 8)")
+
+    assert promised in outcomes("python", "alignment_hint", TRITON)
+    assert TRITON in outcomes("python", "alignment_hint", promised)
+
+
+def test_the_grammar_reads_opencl():
+    tree = parse(OPENCL, "opencl")
+
+    assert 0 == tree.num_errors
+    assert OPENCL.encode() == tree.source
+
+
+def test_a_work_group_changes_in_its_launch_and_where_it_is_required():
+    found = outcomes("opencl", "work_group", OPENCL, 60)
+    wanted = OPENCL.replace("15", "63").replace("16", "64").replace("part[64]", "part[16]")
+
+    assert wanted in found
+
+
+def test_a_work_group_of_one_is_left():
+    one = OPENCL.replace("((M + 15) / 16 * 16) local(16)", "(M) local(1)")
+
+    assert {None} == outcomes("opencl", "work_group", one, 3)
+
+
+def test_functions_become_native_and_exact_again():
+    native = OPENCL.replace("exp(", "native_exp(")
+
+    assert {native} == outcomes("opencl", "native_function", OPENCL, 3)
+    assert {OPENCL} == outcomes("opencl", "native_function", native, 3)
+
+
+def test_loops_of_opencl_kernels_are_unrolled():
+    assert any("#pragma unroll 4\n    for (long j" in each for each in outcomes("opencl", "device_unroll", OPENCL))
+
+
+def test_what_is_hoisted_has_a_type_of_c():
+    (found,) = outcomes("opencl", "hoist", OPENCL, 1)
+
+    assert "const __auto_type" in found
+    assert "auto " not in found.replace("__auto_type", "")
+
+
+def test_parameters_of_opencl_kernels_are_promised_not_to_overlap():
+    assert any("* __restrict__ x" in each for each in outcomes("opencl", "restrict", OPENCL) if each)
+
+
+def test_functions_of_numba_get_options_and_lose_them():
+    found = outcomes("python", "compile_option", NUMBA, 60)
+    fast = NUMBA.replace('int64)")', 'int64)", fastmath=True)')
+
+    assert fast in found
+    assert NUMBA.replace("@njit\n", '@njit(error_model="numpy")\n') in found
+    assert not any('int64)", inline' in each for each in found if each)
+    assert NUMBA in outcomes("python", "compile_option", fast, 60)
+
+
+@pytest.mark.parametrize("kind", ["launch_option", "memory_hint", "loop_kind", "mask", "axis", "alignment_hint"])
+def test_numba_kernels_get_nothing_of_triton(kind):
+    assert {None} == outcomes("python", kind, NUMBA, 5)
+
+
+def test_triton_kernels_get_nothing_of_numba():
+    assert {None} == outcomes("python", "compile_option", TRITON, 5)

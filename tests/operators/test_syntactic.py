@@ -9,15 +9,15 @@ from hypothesis import strategies as st
 
 import fitness.tasks
 from fitness import Kernel
-from fitness.languages import Cpp, Cuda, Triton
+from fitness.languages import Cpp, Cuda, OpenCL, Triton
 from operators import Brief, Memory, SyntacticCrossover, SyntacticMutation
 from operators.syntax import Edit, parse
 from operators.syntax.edits import KINDS, WEIGHTS
 from operators.syntax.signature import signature
 
 SEEDS = Path(fitness.tasks.__file__).parent / "seeds"
-LANGUAGES = {"cpp": Cpp(), "cuda": Cuda(), "python": Triton()}
-GRAMMARS = {".cpp": "cpp", ".cu": "cuda", ".hip": "cuda", ".py": "python"}
+LANGUAGES = {"cpp": Cpp(), "cuda": Cuda(), "opencl": OpenCL(), "python": Triton()}
+GRAMMARS = {".cpp": "cpp", ".cu": "cuda", ".hip": "cuda", ".cl": "opencl", ".py": "python"}
 FILES = sorted(path for path in SEEDS.iterdir() if path.suffix in GRAMMARS)
 MATMUL = (SEEDS / "matmul.cpp").read_text()
 

@@ -10,6 +10,8 @@ from . import (
     condition,
     device,
     expression,
+    numba,
+    opencl,
     pragma,
     python_code,
     reduction,
@@ -69,6 +71,14 @@ CUDA: Mapping[str, Kind] = {
     "warp_per_row": warp.warp_per_row,
 }
 
+OPENCL: Mapping[str, Kind] = {
+    **{name: opencl.in_c(kind) for name, kind in C_LIKE.items() if name not in _OF_A_CPU},
+    "block_size": device.block_size,
+    "device_unroll": device.device_unroll,
+    "work_group": opencl.work_group,
+    "native_function": opencl.native_function,
+}
+
 PYTHON: Mapping[str, Kind] = {
     **STATEMENTS,
     "operand": python_code.operand,
@@ -83,9 +93,11 @@ PYTHON: Mapping[str, Kind] = {
     "mask": triton.mask,
     "precision": triton.precision,
     "axis": triton.axis,
+    "alignment_hint": triton.alignment_hint,
+    "compile_option": numba.compile_option,
 }
 
-KINDS: Mapping[str, Mapping[str, Kind]] = {"cpp": C_LIKE, "cuda": CUDA, "python": PYTHON}
+KINDS: Mapping[str, Mapping[str, Kind]] = {"cpp": C_LIKE, "cuda": CUDA, "opencl": OPENCL, "python": PYTHON}
 """By the grammar of a source."""
 
 WEIGHTS: Mapping[str, float] = {
@@ -124,11 +136,15 @@ WEIGHTS: Mapping[str, float] = {
     "mask": 0.5,
     "precision": 1.0,
     "axis": 1.0,
+    "alignment_hint": 1.0,
+    "compile_option": 2.0,
+    "work_group": 4.0,
+    "native_function": 2.0,
 }
 """How often each kind is drawn where it applies.
 
 Set by hand, after looking at which kinds made faster children in trials of single edits and in short searches on the
-ten C++ tasks that come with the project; those for CUDA and Python-hosted kernels are guesses by analogy.
+ten C++ tasks that come with the project; those for CUDA, OpenCL and Python-hosted kernels are guesses by analogy.
 """
 
 __all__ = ["KINDS", "WEIGHTS"]

@@ -27,6 +27,7 @@ from ..polynomial import coefficient, integer
 from ..tree import Tree, ancestors, walk
 from .draw import one_of, shuffled
 
+_OPENCL_KERNEL = re.compile(rb"\b(?:__)?kernel\b[^;{}]*\Z")
 _BOUNDS = (64, 128, 256, 512, 1024)
 
 
@@ -169,7 +170,9 @@ def device_kernels(tree: Tree) -> list[Node]:
     found = []
     for node in tree.of("function_definition"):
         body = node.child_by_field_name("body")
-        if body is not None and b"__global__" in tree.source[node.start_byte : body.start_byte]:
+        head = tree.source[node.start_byte : body.start_byte] if body is not None else b""
+        before = tree.source[max(0, node.start_byte - 200) : node.start_byte]
+        if b"__global__" in head or (tree.grammar == "opencl" and _OPENCL_KERNEL.search(before + head)):
             found.append(node)
     return found
 

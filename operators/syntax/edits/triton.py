@@ -8,7 +8,7 @@ import numpy as np
 from tree_sitter import Node
 
 from ..edit import Edit, replace
-from ..tree import Tree
+from ..tree import Tree, ancestors
 from .draw import one_of
 
 _OPTIONS = {b"num_warps": (1, 2, 4, 8, 16), b"num_stages": (1, 2, 3, 4, 5)}
@@ -20,6 +20,7 @@ _STORE_HINTS = {
     b"eviction_policy": (b'"evict_first"', b'"evict_last"'),
     b"cache_modifier": (b'".wb"', b'".cg"', b'".cs"', b'".wt"'),
 }
+_PROMISES = frozenset({b"tl.multiple_of", b"tl.max_contiguous"})
 _FLOATS = (b"tl.float32", b"tl.float16", b"tl.bfloat16")
 _PRECISIONS = (b'"ieee"', b'"tf32"', b'"tf32x3"')
 
@@ -91,6 +92,31 @@ def precision(tree: Tree, rng: np.random.Generator) -> Edit | None:
     node = one_of(types, rng)
     text = one_of([each for each in _FLOATS if each != tree.text(node)], rng)
     return replace(node, text, f"line {tree.line(node.start_byte)}: {text.decode()}")
+
+
+def alignment_hint(tree: Tree, rng: np.random.Generator) -> Edit | None:
+    """Promises that offsets are multiples of a power of two, or contiguous in such blocks; or takes a promise back."""
+    calls = tree.of("call")
+    promised = [call for call in calls if _called(tree, call) in _PROMISES and _arguments(call)]
+    if promised and rng.random() < 0.4:
+        call = one_of(promised, rng)
+        return replace(call, tree.text(_arguments(call)[0]), f"line {tree.line(call.start_byte)}: no promise")
+    ranges = [call for call in calls if _called(tree, call) == b"tl.arange"]
+    values = [node for call in ranges if (node := _value_of(call)) is not None]
+    values = [node for node in values if not any(tree.text(node).startswith(each) for each in _PROMISES)]
+    if not values:
+        return None
+    node, name, number = one_of(values, rng), one_of(sorted(_PROMISES), rng), str(one_of((4, 8, 16), rng)).encode()
+    text = name + b"(" + tree.text(node) + b", " + number + b")"
+    return replace(node, text, f"line {tree.line(node.start_byte)}: {name.decode()} {number.decode()}")
+
+
+def _value_of(call: Node) -> Node | None:
+    """Returns the whole value of the assignment that a call is part of."""
+    for above in ancestors(call):
+        if above.type == "assignment":
+            return above.child_by_field_name("right")
+    return None
 
 
 def axis(tree: Tree, rng: np.random.Generator) -> Edit | None:

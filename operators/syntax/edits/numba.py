@@ -1,0 +1,65 @@
+"""Edits that know Numba: what its compiler may assume."""
+
+from __future__ import annotations
+
+import numpy as np
+from tree_sitter import Node
+
+from ..edit import Edit, replace
+from ..tree import Tree
+from .draw import one_of
+
+_OPTIONS = {
+    b"fastmath": (b"True", b'{"reassoc", "contract"}', b'{"contract"}'),
+    b"error_model": (b'"numpy"',),
+    b"boundscheck": (b"False",),
+    b"inline": (b'"always"',),
+}
+_FOR_FUNCTIONS = frozenset({b"inline"})
+"""Options that a ``cfunc`` does not take."""
+
+
+def compile_option(tree: Tree, rng: np.random.Generator) -> Edit | None:
+    """Gives a compiled function an option, another value of it, or takes one back."""
+    decorators = [node for node in tree.of("decorator") if _compiler(tree, node) is not None]
+    if not decorators:
+        return None
+    decorator = one_of(decorators, rng)
+    called, compiler = decorator.named_children[0], _compiler(tree, decorator)
+    given = _options(tree, called)
+    line = tree.line(decorator.start_byte)
+    if given and rng.random() < 0.3:
+        name = one_of(sorted(given), rng)
+        comma = tree.source.rfind(b",", called.start_byte, given[name].start_byte)
+        start = comma if comma >= 0 and not tree.source[comma + 1 : given[name].start_byte].strip() else -1
+        start = start if start >= 0 else given[name].start_byte
+        return Edit(((start, given[name].end_byte, b""),), f"line {line}: no {name.decode()}")
+    allowed = sorted(set(_OPTIONS) - (_FOR_FUNCTIONS if compiler == b"cfunc" else frozenset()))
+    name = one_of(allowed, rng)
+    text = name + b"=" + one_of(_OPTIONS[name], rng)
+    note = f"line {line}: {text.decode()}"
+    if name in given:
+        return replace(given[name], text, note)
+    if called.type != "call":
+        return Edit(((called.end_byte, called.end_byte, b"(" + text + b")"),), note)
+    arguments = called.child_by_field_name("arguments")
+    if arguments is None:
+        return None
+    comma = b", " if arguments.named_children else b""
+    return Edit(((arguments.end_byte - 1, arguments.end_byte - 1, comma + text),), note)
+
+
+def _compiler(tree: Tree, decorator: Node) -> bytes | None:
+    """Returns ``cfunc`` or ``njit`` where a decorator is one of them."""
+    called = decorator.named_children[0] if decorator.named_children else None
+    function = called.child_by_field_name("function") if called is not None and called.type == "call" else called
+    name = tree.text(function).rpartition(b".")[2] if function is not None else b""
+    return name if name in {b"cfunc", b"njit"} and b"numba" in tree.source else None
+
+
+def _options(tree: Tree, called: Node) -> dict[bytes, Node]:
+    """Returns the known options that a decorator has."""
+    arguments = called.child_by_field_name("arguments") if called.type == "call" else None
+    nodes = [each for each in arguments.named_children if each.type == "keyword_argument"] if arguments else []
+    named = {tree.text(name): node for node in nodes if (name := node.child_by_field_name("name")) is not None}
+    return {name: node for name, node in named.items() if name in _OPTIONS}
