@@ -18,7 +18,8 @@ from operators.syntax.signature import signature
 SEEDS = Path(fitness.tasks.__file__).parent / "seeds"
 LANGUAGES = {"cpp": Cpp(), "cuda": Cuda(), "opencl": OpenCL(), "python": Triton()}
 GRAMMARS = {".cpp": "cpp", ".cu": "cuda", ".hip": "cuda", ".cl": "opencl", ".py": "python"}
-FILES = sorted(path for path in SEEDS.iterdir() if path.suffix in GRAMMARS)
+BASELINES = "_torch.py"  # what kernels are compared with, and no search starts from
+FILES = sorted(path for path in SEEDS.iterdir() if path.suffix in GRAMMARS and not path.name.endswith(BASELINES))
 MATMUL = (SEEDS / "matmul.cpp").read_text()
 
 

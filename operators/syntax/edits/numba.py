@@ -27,17 +27,12 @@ def compile_option(tree: Tree, rng: np.random.Generator) -> Edit | None:
     decorator = one_of(decorators, rng)
     called, compiler = decorator.named_children[0], _compiler(tree, decorator)
     given = _options(tree, called)
-    line = tree.line(decorator.start_byte)
     if given and rng.random() < 0.3:
-        name = one_of(sorted(given), rng)
-        comma = tree.source.rfind(b",", called.start_byte, given[name].start_byte)
-        start = comma if comma >= 0 and not tree.source[comma + 1 : given[name].start_byte].strip() else -1
-        start = start if start >= 0 else given[name].start_byte
-        return Edit(((start, given[name].end_byte, b""),), f"line {line}: no {name.decode()}")
+        return _without(tree, given, rng)
     allowed = sorted(set(_OPTIONS) - (_FOR_FUNCTIONS if compiler == b"cfunc" else frozenset()))
     name = one_of(allowed, rng)
     text = name + b"=" + one_of(_OPTIONS[name], rng)
-    note = f"line {line}: {text.decode()}"
+    note = f"line {tree.line(decorator.start_byte)}: {text.decode()}"
     if name in given:
         return replace(given[name], text, note)
     if called.type != "call":
@@ -47,6 +42,15 @@ def compile_option(tree: Tree, rng: np.random.Generator) -> Edit | None:
         return None
     comma = b", " if arguments.named_children else b""
     return Edit(((arguments.end_byte - 1, arguments.end_byte - 1, comma + text),), note)
+
+
+def _without(tree: Tree, given: dict[bytes, Node], rng: np.random.Generator) -> Edit:
+    """Takes an option out, with the comma before it."""
+    name = one_of(sorted(given), rng)
+    node = given[name]
+    comma = tree.source.rfind(b",", 0, node.start_byte)
+    start = comma if comma >= 0 and not tree.source[comma + 1 : node.start_byte].strip() else node.start_byte
+    return Edit(((start, node.end_byte, b""),), f"line {tree.line(node.start_byte)}: no {name.decode()}")
 
 
 def _compiler(tree: Tree, decorator: Node) -> bytes | None:
