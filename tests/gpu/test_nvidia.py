@@ -7,6 +7,7 @@ import pytest
 
 from fitness import Calibration, Evaluator, Kernel, Status, tasks
 from fitness.baselines import baseline_kernel
+from fitness.executors import Local
 from fitness.languages import Cuda, Triton
 from fitness.targets import Nvidia
 from fitness.tasks import Matmul, RowSum, Softmax
@@ -133,6 +134,32 @@ CHEATS = {
         "def kernel_fn(x):\n    torch.cuda._sleep(300_000)\n    return honest(x)\n",
         {Status.SUSPECT},
     ),
+    "patched synchronisation": (
+        "torch.cuda.synchronize = lambda *a: None\nside = torch.cuda.Stream()\n\n\ndef kernel_fn(x):\n"
+        "    y = torch.empty((x.shape[0],), device=x.device)\n    with torch.cuda.stream(side):\n"
+        "        torch.cuda._sleep(2_000_000)\n        y.copy_(honest(x))\n    return y\n",
+        {Status.WRONG_VALUE},
+    ),
+    "patched recording": (
+        "real = torch.cuda.Event.record\n\n\ndef kernel_fn(x):\n    torch.cuda._sleep(300_000)\n    y = honest(x)\n"
+        "    torch.cuda.Event.record = lambda self, *a: real(self, torch.cuda.default_stream())\n    return y\n",
+        {Status.OK},  # all of it is on the default stream, so nothing is hidden: slow, and told to be
+    ),
+    "work after the events": (
+        "import threading\nside = torch.cuda.Stream()\n\n\ndef later(y, x):\n    with torch.cuda.stream(side):\n        y.copy_(honest(x))\n\n\n"
+        "def kernel_fn(x):\n    y = torch.zeros((x.shape[0],), device=x.device)\n"
+        "    threading.Timer(0.002, later, (y, x)).start()\n    return y\n",
+        {Status.WRONG_VALUE},
+    ),
+    "reserved L2": (
+        "import ctypes\ndriver = ctypes.CDLL('libcuda.so.1')\n\n\ndef kernel_fn(x):\n"
+        "    driver.cuCtxSetLimit(6, ctypes.c_size_t(16 << 20))\n    return honest(x)\n",
+        {Status.TAMPERED},
+    ),
+    "bfloat16 sums": (
+        "def kernel_fn(x):\n    return x.bfloat16().sum(1).float()\n",
+        {Status.WRONG_VALUE},
+    ),
     "zeros": ("def kernel_fn(x):\n    return torch.zeros(x.shape[0], device=x.device)\n", {Status.WRONG_VALUE}),
     "memory of before": (
         "def kernel_fn(x):\n    return torch.empty(x.shape[0], device=x.device)\n",
@@ -191,6 +218,41 @@ def test_an_endless_kernel_is_stopped():
         evaluation = made.evaluate(Kernel(source, "triton", "kernel_fn"), Calibration({}, 0.01))
 
     assert Status.RUN_TIMEOUT == evaluation.status, told(evaluation)
+
+
+def test_a_kernel_for_show_is_flagged(triton):
+    evaluator, calibration = triton
+    body = "def kernel_fn(x):\n    honest(x[:1])\n    return x.sum(1)\n"
+    evaluation = evaluator.evaluate(Kernel(HEAD + body, "triton", "kernel_fn"), calibration)
+
+    assert Status.OK == evaluation.status, evaluation.log
+    assert "ghost_kernel" in evaluation.flags
+
+
+def test_an_evaluation_tells_registers_clocks_and_the_limit(triton):
+    evaluator, calibration = triton
+    evaluation = evaluator.evaluate(Kernel(HEAD + "kernel_fn = honest\n", "triton", "kernel_fn"), calibration)
+
+    assert evaluation.static["registers"] > 0
+    assert "of the roofline" in evaluation.profile
+    assert "registers a thread" in evaluation.profile
+    assert "MHz" in evaluation.profile  # needs nvidia-ml-py
+
+
+def test_two_gpus_time_side_by_side():
+    import torch
+
+    if torch.cuda.device_count() < 2:
+        pytest.skip("needs two GPUs")
+    made = Evaluator(RowSum(time_sizes=SIZES), Nvidia(devices=(0, 1)), Triton(), **SETTINGS)
+    calibration = made.calibrate()
+    kernels = [Kernel(HEAD + f"# {number}\nkernel_fn = honest\n", "triton", "kernel_fn") for number in range(4)]
+    with Local(workers=2, devices=(0, 1)) as executor:
+        futures = [executor.submit(made.evaluate, kernel, calibration) for kernel in kernels]
+        statuses = [future.result().status for future in futures]
+    made.close()
+
+    assert [Status.OK] * 4 == statuses
 
 
 def test_an_innocent_kernel_after_an_illegal_access(triton):
