@@ -55,7 +55,7 @@ class Bench:
     @contextmanager
     def alone(self) -> Iterator[None]:
         """Passes when nothing else is built, checked or timed by this program, or timed by another of this user's."""
-        with self.gate.alone(), Cache().lock("timing"):
+        with self.gate.alone(), Cache().machine_lock("timing"):
             yield
 
     def check(self, artifact: Artifact, material: Material, device: int) -> Findings:

@@ -107,8 +107,14 @@ class Cache:
         return final
 
     @contextmanager
+    def machine_lock(self, name: str) -> Iterator[None]:
+        """Holds a lock on something of this machine; the folder may be shared by many, as homes of clusters are."""
+        with self.lock(f"{name}@{_machine()}"):
+            yield
+
+    @contextmanager
     def lock(self, name: str, *, shared: bool = False) -> Iterator[None]:
-        """Holds a lock that all processes of this user on this machine see."""
+        """Holds a lock that all processes of this user see that use this folder."""
         folder = self.folder / "locks"
         folder.mkdir(parents=True, exist_ok=True)
         fd = os.open(folder / name[:80], os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -117,3 +123,11 @@ class Cache:
             yield
         finally:
             os.close(fd)
+
+
+def _machine() -> str:
+    """Returns what tells this machine from others, also to processes in its containers: its boot."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    except OSError:
+        return os.uname().nodename

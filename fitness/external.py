@@ -67,7 +67,7 @@ class ExternalBench:
     @contextmanager
     def alone(self) -> Iterator[None]:
         """Passes when nothing else is timed on this target."""
-        with self.gate.alone(), Cache().lock(f"timing-{self.target.name}"):
+        with self.gate.alone(), Cache().machine_lock(f"timing-{self.target.name}"):
             yield
 
     def check(self, artifact: Artifact, material: Material, device: int) -> Findings:

@@ -19,10 +19,18 @@ def _nvidia() -> bool:
     )
 
 
+def _slurm() -> bool:
+    return (
+        shutil.which("sinfo") is not None
+        and subprocess.run(["sinfo"], capture_output=True, check=False, timeout=30).returncode == 0
+    )
+
+
 PROBES = {
     "browser": (lambda: shutil.which("chromium") is not None, "chromium is not installed"),
     "gpu": (_nvidia, "no NVIDIA GPU"),
     "ray": (lambda: importlib.util.find_spec("ray") is not None, "ray is not installed"),
+    "slurm": (_slurm, "no Slurm here"),
 }
 
 

@@ -169,7 +169,10 @@ class DeviceBench:
     def _alone_on(self, device: int) -> Iterator[None]:
         with self._lock:
             lock = self._timing.setdefault(device, threading.Lock())
-        with lock, Cache().lock(f"timing-{self.target.name}-{device}"):
+        # By what the driver calls it: two runs with a GPU each have both a device 0.
+        shown = self.target.environment(device)
+        name = next((value for key, value in shown.items() if key.endswith("VISIBLE_DEVICES")), device)
+        with lock, Cache().machine_lock(f"timing-{self.target.name}-{name}"):
             yield
 
     def _exams_of(self, material: Material) -> tuple[Exam, ...]:

@@ -46,7 +46,7 @@ class Amd:
         """Returns the variables of a worker: one visible GPU."""
         # HIP counts among what ROCR_VISIBLE_DEVICES leaves: setting both to 1 would leave nothing.
         kept = {name: os.environ[name] for name in ("ROCR_VISIBLE_DEVICES",) if name in os.environ}
-        return {**kept, HIP: gpu(HIP, place(self.devices, device)), "PATH": "/opt/rocm/bin:/usr/bin:/bin"}
+        return {HIP: gpu(HIP, place(self.devices, device)), **kept, "PATH": "/opt/rocm/bin:/usr/bin:/bin"}
 
     def device_files(self) -> tuple[Path, ...]:
         """Returns what a worker must reach of the driver, beside the system's folders."""

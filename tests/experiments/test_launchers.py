@@ -1,6 +1,7 @@
 """Hydra's launchers and sweepers, for real: searches of a small recorded space, which need no compiler and no GPU."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -12,9 +13,11 @@ LAUNCHERS = {
     "basic": ["hydra/launcher=basic"],
     "joblib": ["hydra/launcher=joblib", "hydra.launcher.n_jobs=2"],
     "submitit_local": ["hydra/launcher=submitit_local"],
+    "submitit_slurm": ["hydra/launcher=submitit_slurm", "hydra.launcher.cpus_per_task=1"],
     "ray": ["hydra/launcher=ray", "hydra.launcher.resubmissions=0"],
 }
-EACH = [pytest.param(name, marks=[pytest.mark.ray] if name == "ray" else []) for name in LAUNCHERS]
+MARKS = {"ray": [pytest.mark.ray], "submitit_slurm": [pytest.mark.slurm]}
+EACH = [pytest.param(name, marks=MARKS.get(name, [])) for name in LAUNCHERS]
 
 
 @pytest.fixture
@@ -72,3 +75,31 @@ def test_an_experiment_survives_jobs_that_kill_their_process(name, space, tmp_pa
 
     assert 1 == done.returncode
     assert {f"{arm}/toy/seed_{seed}": expected[arm] for arm in expected for seed in range(2)} == states, done.stdout
+
+
+SBATCH = """#!/bin/sh
+for last; do :; done
+cp "$last" "$(dirname "$0")/submitted.sh"
+echo "sbatch: error: invalid partition specified: fast" >&2
+exit 1
+"""
+"""Keeps what is submitted, and refuses it."""
+
+
+def test_a_sweep_is_one_slurm_array_and_a_refused_one_is_told_in_a_line(space, tmp_path, command, monkeypatch):
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    for name, text in (("sbatch", SBATCH), ("srun", "#!/bin/sh\n")):
+        (folder / name).write_text(text)
+        (folder / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+    wanted = ["hydra.launcher.partition=fast", "hydra.launcher.gpus_per_node=1", "hydra.launcher.timeout_min=90"]
+    arguments = [*tiny(space), "seed=0,1,2", "hydra/launcher=submitit_slurm", *wanted]
+    done = command("run", "-m", *arguments, cwd=tmp_path)
+    lines = (folder / "submitted.sh").read_text().splitlines()
+    asked = ["--array=0-2%3", "--partition=fast", "--gpus-per-node=1", "--time=90"]
+
+    assert 1 == done.returncode
+    assert set() == {f"#SBATCH {each}" for each in asked} - {*lines}
+    assert "error: the launcher failed: sbatch: error: invalid partition specified: fast" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -92,3 +92,10 @@ def test_a_full_disk_is_a_fault_of_the_machine(tmp_path):
 
 def test_no_two_splits_of_a_text_agree():
     assert digest_of("ab", "c") != digest_of("a", "bc")
+
+
+def test_two_machines_that_share_a_folder_do_not_wait_for_each_other(tmp_path, monkeypatch):
+    with Cache(tmp_path).machine_lock("timing"):
+        monkeypatch.setattr("fitness.cache._machine", lambda: "another")
+        with Cache(tmp_path).machine_lock("timing"):
+            assert 2 == len(list((tmp_path / "locks").iterdir()))
