@@ -46,6 +46,14 @@ def load_run(path: Path) -> Run:
     journal = next((path / name for name in ("journal.jsonl", "journal.jsonl.gz") if (path / name).is_file()), None)
     if journal is None:
         raise RunError(f"{path} holds no run (no journal.jsonl); give the folder that a run printed as its own")
+    try:
+        return _run(path, journal)
+    except (ValueError, LookupError, TypeError, AttributeError) as fault:  # JSON, and not that of a run
+        kind = type(fault).__name__
+        raise RunError(f"{path} holds records that cannot be understood ({kind}: {one_line(str(fault))})") from fault
+
+
+def _run(path: Path, journal: Path) -> Run:
     records = list(_lines(path / "generations.jsonl"))
     best = records[-1]["best"]["kernel"] if records else None
     answers = read_answers(journal, keep={best})
@@ -167,9 +175,9 @@ def _lines(path: Path) -> Iterator[JSON]:
     """
     if not path.exists():
         return
-    with path.open(encoding="utf-8", errors="surrogatepass") as file:
+    with path.open("rb") as file:
         for number, line in enumerate(file, start=1):
-            if not line.endswith("\n"):
+            if not line.endswith(b"\n"):
                 return
             try:
                 yield json.loads(line)

@@ -168,6 +168,23 @@ def test_a_broken_file_is_refused_with_a_line(tmp_path, name, content, message):
         load_run(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("generations.jsonl", b"\xff\xfe{}\n", r"generations\.jsonl: line 1 cannot be read"),
+        ("generations.jsonl", b'{"slots": 3}\n', r"cannot be understood \(KeyError: 'best'\)"),
+        ("generations.jsonl", b"[1]\n", r"cannot be understood \(TypeError"),
+        ("kernels/sources.jsonl", b"{}\n", r"cannot be understood \(KeyError: 'kernel'\)"),
+    ],
+)
+def test_records_that_are_no_runs_are_refused_with_a_line(tmp_path, name, content, message):
+    make_run(tmp_path)
+    (tmp_path / name).write_bytes(content)
+
+    with pytest.raises(RunError, match=message):
+        load_run(tmp_path)
+
+
 def test_several_runs_are_reported_although_one_is_broken(tmp_path, capsys):
     make_run(tmp_path / "good")
 
