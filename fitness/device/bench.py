@@ -7,7 +7,7 @@ import threading
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +15,7 @@ import numpy as np
 from ..cache import Cache
 from ..check import Case, Findings
 from ..contest import Contest, Rival
-from ..errors import SandboxError
+from ..errors import FitnessError, SandboxError
 from ..evaluation import Status
 from ..gate import Gate
 from ..languages.cuda import object_metrics
@@ -269,7 +269,8 @@ class DeviceBench:
             self._checked.clear()
         for future in waiting:
             if not future.cancel():
-                sessions.append(future.result())
+                with suppress(FitnessError):  # it did not come up, which is no trouble any more
+                    sessions.append(future.result())
         for session in sessions:
             session.close()
         self._starter.shutdown()

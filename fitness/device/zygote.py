@@ -22,6 +22,7 @@ from ..errors import SandboxError
 from ..native import driver, native
 from ..sandbox import Cell, Limits, Sandbox
 
+_ATTEMPTS = 3
 _PROGRAM = Path(__file__).resolve().parent.parent / "workers" / "zygote.py"
 
 
@@ -61,13 +62,12 @@ class Zygote:
         """Forks a worker; ``channel`` is what it reads commands from and writes answers to.
 
         Raises:
-            SandboxError: Neither this zygote nor a second one gives birth to a worker that confines itself.
+            SandboxError: No worker confines itself, of this zygote nor of one that follows it.
         """
-        try:
-            return self._fork(cell, limits, options, channel)
-        except SandboxError:
-            self.close_process()
-            return self._fork(cell, limits, options, channel)
+        for _ in range(_ATTEMPTS - 1):
+            with suppress(SandboxError):
+                return self._fork(cell, limits, options, channel)
+        return self._fork(cell, limits, options, channel)
 
     def _fork(self, cell: Cell, limits: Limits, options: Mapping[str, object], channel: tuple[int, int]) -> Confined:
         control = self._running()
@@ -81,6 +81,7 @@ class Zygote:
             socket.send_fds(control, [json.dumps(order).encode()], [init_there.fileno(), *channel, log])
         except OSError as error:
             confined.close()
+            self.close_process()  # it is gone; while it lives, a fork that fails must not cost others theirs
             raise SandboxError(f"the process that forks workers is gone ({error.strerror or error})") from error
         finally:
             init_there.close()
