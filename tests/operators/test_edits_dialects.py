@@ -284,6 +284,24 @@ def test_functions_of_numba_get_options_and_lose_them():
     assert NUMBA in outcomes("python", "compile_option", fast, 60)
 
 
+SUMS = NUMBA.replace(
+    "    for i in range(N):\n        x[i] = add(x[i], 1)\n",
+    "    for i in range(N):\n        for j in range(N):\n            x[i] += y[i, j]\n",
+)
+
+
+def test_what_a_loop_of_numba_adds_to_an_element_is_held_in_a_variable():
+    inner = "        held = x[i]\n        for j in range(N):\n            held += y[i, j]\n        x[i] = held\n"
+    head, _ = SUMS.split("        for j")
+
+    assert {head + inner} == outcomes("python", "hold_in_variable", SUMS, 4)
+
+
+@pytest.mark.parametrize("body", ["x[j] += y[i, j]", "x[i] += x[j]", "x[i] += f(x)"])
+def test_an_element_that_may_be_another_one_is_not_held(body):
+    assert {None} == outcomes("python", "hold_in_variable", SUMS.replace("x[i] += y[i, j]", body), 3)
+
+
 @pytest.mark.parametrize("kind", ["launch_option", "memory_hint", "loop_kind", "mask", "axis", "alignment_hint"])
 def test_numba_kernels_get_nothing_of_triton(kind):
     assert {None} == outcomes("python", kind, NUMBA, 5)

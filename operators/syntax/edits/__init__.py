@@ -95,6 +95,7 @@ PYTHON: Mapping[str, Kind] = {
     "axis": triton.axis,
     "alignment_hint": triton.alignment_hint,
     "compile_option": numba.compile_option,
+    "hold_in_variable": numba.hold_in_variable,
 }
 
 KINDS: Mapping[str, Mapping[str, Kind]] = {"cpp": C_LIKE, "cuda": CUDA, "opencl": OPENCL, "python": PYTHON}
@@ -138,6 +139,7 @@ WEIGHTS: Mapping[str, float] = {
     "axis": 1.0,
     "alignment_hint": 1.0,
     "compile_option": 2.0,
+    "hold_in_variable": 3.0,
     "work_group": 4.0,
     "native_function": 2.0,
 }

@@ -1,4 +1,4 @@
-"""Edits that know Numba: what its compiler may assume."""
+"""Edits that know Numba: what its compiler may assume, and elements that are held in a variable."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import numpy as np
 from tree_sitter import Node
 
 from ..edit import Edit, replace
-from ..tree import Tree
-from .draw import one_of
+from ..tree import Tree, walk
+from .draw import one_of, shuffled
 
 _OPTIONS = {
     b"fastmath": (b"True", b'{"reassoc", "contract"}', b'{"contract"}'),
@@ -42,6 +42,40 @@ def compile_option(tree: Tree, rng: np.random.Generator) -> Edit | None:
         return None
     comma = b", " if arguments.named_children else b""
     return Edit(((arguments.end_byte - 1, arguments.end_byte - 1, comma + text),), note)
+
+
+def hold_in_variable(tree: Tree, rng: np.random.Generator) -> Edit | None:
+    """Adds up in a variable what a loop adds to one element: arrays may overlap, as far as the compiler knows."""
+    if b"numba" not in tree.source:
+        return None
+    for loop in shuffled(tree.of("for_statement"), rng):
+        variable = loop.child_by_field_name("left")
+        for update in (node for node in walk(loop) if node.type == "augmented_assignment"):
+            element = update.child_by_field_name("left")
+            if variable is None or element is None or element.type != "subscript":
+                continue
+            text, array = tree.text(element), tree.text(element.named_children[0])
+            mentions = [node for node in walk(loop) if node.type == "subscript" and tree.text(node) == text]
+            whole = [node for node in walk(loop) if node.type == "identifier" and tree.text(node) == array]
+            if len(whole) == len(mentions) and not _words(tree, element) & _assigned(tree, loop):
+                held = tree.fresh("held").encode()
+                indent = b"\n" + tree.indent(loop.start_byte)
+                edits = [(loop.start_byte, loop.start_byte, held + b" = " + text + indent)]
+                edits += [(node.start_byte, node.end_byte, held) for node in mentions]
+                edits.append((loop.end_byte, loop.end_byte, indent + text + b" = " + held))
+                return Edit(tuple(edits), f"line {tree.line(loop.start_byte)}: {text.decode()} held in a variable")
+    return None
+
+
+def _words(tree: Tree, node: Node) -> set[bytes]:
+    return {tree.text(each) for each in walk(node) if each.type == "identifier"}
+
+
+def _assigned(tree: Tree, loop: Node) -> set[bytes]:
+    """Returns the names that a loop gives values to."""
+    nodes = [node for node in walk(loop) if node.type in {"for_statement", "assignment", "augmented_assignment"}]
+    lefts = [left for node in nodes if (left := node.child_by_field_name("left")) is not None]
+    return {tree.text(left) for left in lefts if left.type == "identifier"}
 
 
 def _without(tree: Tree, given: dict[bytes, Node], rng: np.random.Generator) -> Edit:
