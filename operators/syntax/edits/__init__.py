@@ -138,8 +138,8 @@ WEIGHTS: Mapping[str, float] = {
     "precision": 1.0,
     "axis": 1.0,
     "alignment_hint": 1.0,
-    "compile_option": 2.0,
-    "hold_in_variable": 3.0,
+    "compile_option": 1.0,
+    "hold_in_variable": 1.5,
     "work_group": 4.0,
     "native_function": 2.0,
 }
