@@ -29,6 +29,7 @@ examples:
   python -m experiments.transcript runs/NAME                     for reading
   python -m experiments.transcript runs/NAME --only truncated    only proposals with this outcome
   python -m experiments.transcript runs/NAME --jsonl > all.jsonl
+  python -m experiments.transcript runs/NAME --summary --by individual   what each slot cost
 
 Proposals are named where generations.jsonl tells which request was behind which one.
 exit status: 0 done, 1 the journal cannot be read, 2 wrong usage
@@ -129,12 +130,17 @@ def for_people(exchange: Exchange) -> str:
     return visible("\n".join(lines))
 
 
-def summary(found: Iterable[Exchange]) -> str:
-    """Returns, for each operator, what its requests cost and how they ended."""
+def summary(found: Iterable[Exchange], by: str = "operator") -> str:
+    """Returns what requests cost and how they ended.
+
+    Args:
+        found: The requests of a run.
+        by: ``"operator"`` or ``"individual"``: what has a line of its own.
+    """
     rows: dict[str, Counter[str]] = {}
     for exchange in found:
         completion = exchange.completion
-        row = rows.setdefault(exchange.proposals[0]["operator"] if exchange.proposals else "unknown", Counter())
+        row = rows.setdefault(_asker(exchange, by), Counter())
         row["requests"] += 1
         row["failed"] += completion.finish_reason in ("timeout", "rejected")
         row["cut off"] += completion.finish_reason == "length"
@@ -146,12 +152,20 @@ def summary(found: Iterable[Exchange]) -> str:
         for proposal in exchange.proposals:
             row[f"→ {proposal['outcome']}"] += 1
     lines = []
-    for operator, row in sorted(rows.items()):
+    for operator, row in rows.items() if by == "individual" else sorted(rows.items()):
         told = [
             f"{name} {value / 1000:.1f}" if name.endswith(" s") else f"{name} {value}" for name, value in row.items()
         ]
         lines.append(f"{operator}: {', '.join(told)}")
     return "\n".join(lines)
+
+
+def _asker(exchange: Exchange, by: str) -> str:
+    """Returns the operator, or the slot, that a request was made for; equal requests count for the first."""
+    if not exchange.proposals:
+        return "unknown"
+    first = exchange.proposals[0]
+    return f"slot {first['slot']} ({first['operator']})" if by == "individual" else str(first["operator"])
 
 
 def visible(text: str) -> str:
@@ -181,10 +195,11 @@ def _command(argv: Sequence[str]) -> int:
     parser.add_argument("run_dir", type=Path, metavar="RUN_DIR", help="the directory of a run")
     parser.add_argument("--jsonl", action="store_true", help="one JSON object a line instead of text")
     parser.add_argument("--summary", action="store_true", help="one line an operator: requests, tokens, time, outcomes")
+    parser.add_argument("--by", choices=["operator", "individual"], default="operator", help="a line of the summary")
     parser.add_argument("--only", metavar="OUTCOME", help="only requests behind a proposal with this outcome")
     arguments = parser.parse_args(argv)
     if arguments.summary:
-        print(summary(exchanges(arguments.run_dir)))
+        print(summary(exchanges(arguments.run_dir), arguments.by))
         return 0
     for exchange in exchanges(arguments.run_dir):
         if arguments.only and not any(each["outcome"] == arguments.only for each in exchange.proposals):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import secrets
 import socket
 import subprocess
@@ -83,6 +84,8 @@ class VLLMServer:
     ) -> None:
         if not model:
             raise ValueError("llm.model must name a model or a folder")
+        if (wanted := _tensor_parallel(arguments)) > max(1, len(gpus)):
+            raise ValueError(f"vLLM will use {wanted} GPUs (--tensor-parallel-size): name as many in llm.gpus")
         self._visible = tuple(gpus)
         self.gpus = self._visible or (0,)
         self.turns = turns
@@ -244,6 +247,13 @@ class VLLMServer:
         except FileNotFoundError:
             return ""
         return "\n".join(lines[-TAIL_LINES:])
+
+
+def _tensor_parallel(arguments: Sequence[str]) -> int:
+    """Returns how many GPUs the server's arguments ask for."""
+    words = " ".join(str(argument) for argument in arguments)
+    found = re.search(r"(?:--tensor-parallel-size|-tp)[ =](\d+)", words)
+    return int(found.group(1)) if found else 1
 
 
 def _replaced(part: str, fields: Mapping[str, str]) -> str:

@@ -101,6 +101,9 @@ def check_gpus(model: Sequence[int], timing: Sequence[int], takes_turns: bool) -
         ValueError: A GPU would do both at once.
     """
     shared = sorted(set(model) & set(timing))
+    if timing and not model:
+        numbers = ", ".join(str(gpu) for gpu in timing)
+        return f"kernels are timed on GPU {numbers}; llm.gpus does not say where the model runs: keep it off these"
     if not shared:
         return "model and timing use different devices"
     numbers = ", ".join(str(gpu) for gpu in shared)

@@ -15,7 +15,7 @@ from .contract import Contract, contract
 from .describing import verdict
 from .ingredients import Ingredients, ingredients
 from .operator import Brief, Parent, Proposal
-from .prompt import filled, messages, text
+from .prompt import advice, filled, messages, text
 from .reading import Mode
 from .retrieval import Library
 
@@ -77,7 +77,8 @@ class Author:
         diff = self.mode == "diff" and bool(shown) and self.ingredients.source
         form = filled("answer_diff") if diff else filled("answer_full", fence=wanted.fence)
         told = self._told(parents) if shown or not parents else _unread(parents[0], self.ingredients.log)
-        instruction = f"{told}\n\n{form}"
+        parts = [told, advice(wanted.language) if self.ingredients.advice else "", form]
+        instruction = "\n\n".join(part for part in parts if part)
         return messages(shown, brief, wanted, self.ingredients, instruction=instruction, library=self.library)
 
     def _told(self, parents: Sequence[Parent]) -> str:

@@ -23,6 +23,8 @@ class Ingredients:
         siblings: The first parent's other children, the youngest first.
         notes: What earlier reflections learned, the youngest last.
         knowledge: Retrieved documents.
+        advice: A few lines on what compiles and pays in the language, where there are any for it. They keep
+            small models from what they get wrong, and strong ones from what they get right.
 
     Raises:
         ValueError: A count is negative.
@@ -39,6 +41,7 @@ class Ingredients:
     siblings: int = 0
     notes: int = 0
     knowledge: int = 0
+    advice: bool = False
 
     def __post_init__(self) -> None:
         for each in fields(self):

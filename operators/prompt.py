@@ -34,6 +34,13 @@ def filled(name: str, **values: str) -> str:
     return Template(text(name)).substitute(values)
 
 
+@cache
+def advice(language: str) -> str:
+    """Returns what ships on writing kernels in a language; empty where there is nothing."""
+    file = files(__package__).joinpath("prompts", f"advice_{language}.txt")
+    return file.read_text(encoding="utf-8").strip() if file.is_file() else ""
+
+
 class Page:
     """A message under construction, whose parts remember where they stand and how dear they are."""
 

@@ -158,8 +158,19 @@ def test_a_killed_run_leaves_nothing(tmp_path: Path, whole_group: bool) -> None:
     assert [] == alive(started)
 
 
+@pytest.mark.parametrize("arguments", [["--tensor-parallel-size", "2"], ["--tensor-parallel-size=2"], ["-tp", "2"]])
+def test_a_server_on_several_gpus_names_them(tmp_path: Path, arguments: list[str]) -> None:
+    with pytest.raises(ValueError, match=r"vLLM will use 2 GPUs .* name as many in llm\.gpus"):
+        server(tmp_path, arguments=arguments, gpus=[0])
+    assert (0, 1) == server(tmp_path, arguments=arguments, gpus=[0, 1]).gpus
+
+
 def test_disjoint_gpus_pass() -> None:
     assert "model and timing use different devices" == check_gpus([0], [1, 2], takes_turns=False)
+
+
+def test_where_an_unknown_server_runs_is_not_claimed() -> None:
+    assert "llm.gpus does not say where the model runs" in check_gpus((), (0,), takes_turns=False)
 
 
 def test_a_shared_gpu_is_refused() -> None:

@@ -76,3 +76,9 @@ def test_the_summary_has_a_line_for_each_operator(run_dir: Path, capsys) -> None
     assert 0 == main([str(run_dir), "--summary"])
     (line,) = capsys.readouterr().out.splitlines()
     assert (True, True) == (line.startswith("mutate: requests 1, failed 0"), line.endswith("→ no_code 1"))
+
+
+def test_the_summary_can_have_a_line_for_each_individual(run_dir: Path, capsys) -> None:
+    assert 0 == main([str(run_dir), "--summary", "--by", "individual"])
+    (line,) = capsys.readouterr().out.splitlines()
+    assert line.startswith("slot 3 (mutate): requests 1, failed 0")

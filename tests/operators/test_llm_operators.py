@@ -145,6 +145,8 @@ def test_the_contract_comes_from_the_task() -> None:
         ({"notes": 2}, "- lesson two", True),
         ({"notes": 1}, "- lesson one", False),
         ({"knowledge": 1}, "# Good to know", True),
+        ({"advice": True}, "let the compiler vectorise", True),
+        ({}, "let the compiler vectorise", False),
     ],
 )
 def test_every_ingredient_is_a_switch(ingredients, part, present) -> None:
