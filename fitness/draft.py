@@ -24,6 +24,7 @@ class Draft:
         max_rel_error: Largest error of a judged call; None before the first.
         log: What the compiler said.
         artifact: Digest of what it built; empty before.
+        observed: Sentences of a profiler.
         static: Metrics of it; empty before it was found right.
     """
 
@@ -34,6 +35,7 @@ class Draft:
     log: str = ""
     artifact: str = ""
     static: Mapping[str, float] = field(default_factory=dict)
+    observed: tuple[str, ...] = ()
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:

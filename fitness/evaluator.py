@@ -60,8 +60,8 @@ class Evaluator:
         settings: All settings.
 
     Raises:
-        ValueError: A setting is out of range, a forbidden flag or a baseline is unknown, or baselines are asked for
-            on a target without them.
+        ValueError: A setting is out of range, a forbidden flag or a baseline is unknown, or baselines or a
+            profiler are asked for on a target without them.
     """
 
     def __init__(self, task: Task, target: Target, language: Language, **settings: Any) -> None:
@@ -69,6 +69,8 @@ class Evaluator:
         forbid, baselines = (tuple(settings.pop(name, ())) for name in ("forbid", "baselines"))
         self.settings = Settings(forbid=forbid, baselines=baselines, **settings)
         check_baselines(self.settings.baselines, target)
+        if self.settings.profiler and not getattr(target, "is_device", False):
+            raise ValueError(f"evaluator.profiler must be false for target={target.name}: it looks at GPUs only")
         self._start()
 
     def _start(self) -> None:
@@ -126,7 +128,7 @@ class Evaluator:
         workloads = [repr(each) for each in (*self.task.check_workloads, *self.task.time_workloads)]
         seed = self.task.seed_kernel(self.language.name).digest
         # The target by its configuration: what a probe finds must not be needed to replay elsewhere.
-        settings = (repr(self.settings), *self.settings.baselines)
+        settings = (repr(self.settings), *self.settings.baselines, *(["profiler"] if self.settings.profiler else []))
         return digest_of(self.task.name, *workloads, repr(self.target), self.language.name, seed, *settings)
 
     def describe(self) -> Mapping[str, str]:
@@ -232,7 +234,7 @@ class Evaluator:
                 findings = self._bench.check(artifact, material, device)
             draft.learn(findings.max_rel_error)
             draft.flags |= findings.flags
-            draft.static = findings.static
+            draft.static, draft.observed = findings.static, findings.observed
             draft.move("check", "build", findings.compile_s)
             policy.refuse(draft.flags, self.settings.forbid)
         return artifact
@@ -275,7 +277,7 @@ class Evaluator:
             speedup=speedup,
             interval=interval,
             max_rel_error=draft.max_rel_error,
-            profile=paragraph(self.task, measurements, calibration, draft.static, contest.observed),
+            profile=paragraph(self.task, measurements, calibration, draft.static, (*draft.observed, *contest.observed)),
         )
 
     def _with_baselines(self, kernel: Kernel, evaluation: Evaluation, device: int, material: Material) -> Evaluation:

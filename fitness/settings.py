@@ -32,6 +32,7 @@ class Settings:
         sample_s: Shortest sample; shorter calls are put together.
         judged_calls: Timed calls of each block whose outputs are judged.
         baselines: Names of `fitness.baselines.BASELINES` that verified kernels are timed against.
+        profiler: Whether torch's profiler looks at one call of each correct kernel; on GPUs only, and seconds a kernel.
 
     Raises:
         ValueError: One is out of its range, or a forbidden flag is unknown.
@@ -52,6 +53,7 @@ class Settings:
     sample_s: float = 1e-3
     judged_calls: int = 8
     baselines: tuple[str, ...] = field(default=(), repr=False)  # the key of a run without them is as it was
+    profiler: bool = field(default=False, repr=False)
 
     def __post_init__(self) -> None:
         for name in ("build_timeout_s", "run_timeout_s", "time_limit_s", "sample_s", "target_precision"):

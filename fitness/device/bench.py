@@ -29,7 +29,7 @@ from ..target import Target
 from ..task import Task
 from .conditions import Conditions, summary
 from .session import DeviceSession, device_cell, start_device
-from .timing import DeviceStopwatch, Exam, check_on_device, rehearse
+from .timing import DeviceStopwatch, Exam, check_on_device, profiled, rehearse
 from .zygote import Zygote
 
 _LOG = logging.getLogger("kernelwright.fitness")
@@ -81,6 +81,7 @@ class DeviceBench:
             findings = check_on_device(session, self.task, self._cases(material))
             if self.target.measures_time:
                 rehearse(session, self._exams_of(material), self._is_cold)
+            observed = profiled(session, self._exams_of(material)[0]) if self.settings.profiler else ()
             if session.compile_s > self.settings.build_timeout_s:
                 limit = f"evaluator.build_timeout_s={self.settings.build_timeout_s:g}"
                 raise Failed(Status.BUILD_TIMEOUT, f"its first calls compiled for {session.compile_s:.1f} s: {limit}")
@@ -89,6 +90,7 @@ class DeviceBench:
             raise
         if self.target.measures_time:
             findings.static = self._static(artifact, session)
+            findings.observed = observed
         findings.compile_s = session.compile_s
         self._keep(artifact, device, session)
         return findings

@@ -21,6 +21,7 @@ from ..session import Failed
 from ..statistics import FloatArray
 from ..task import Task
 from .conditions import Conditions
+from .profiler import launches
 from .session import DeviceSession
 
 _BLOCK_S = 2e-3
@@ -133,6 +134,17 @@ def rehearse(session: DeviceSession, exams: Sequence[Exam], flush: bool) -> None
         session.compile_s += max(0.0, 2 * middle - start - time.monotonic())
     session.judge_kept()
     session.rehearsed = {exam.name for exam in exams}
+
+
+def profiled(session: DeviceSession, exam: Exam) -> tuple[str, ...]:
+    """Returns a sentence on one call at a timed size, as torch's profiler saw it.
+
+    Raises:
+        Failed: The process is gone.
+    """
+    variant = Variant.draw(exam.pool).message(exam.name, False)
+    request = {"command": "profile", "axes": dict(exam.pool.workload.axes), "variant": variant}
+    return launches(session.process.request(request)[0].get("rows"))
 
 
 def timed_block(session: DeviceSession, exam: Exam, calls: int, flush: bool, *, judge_one: bool) -> FloatArray:

@@ -441,6 +441,22 @@ class Session:
         facts["times_us"] = [start.elapsed_time(end) * 1e3 for start, end in events[: i + 1]]
         return facts, {name: value.cpu().numpy() for name, value in results.items()}
 
+    def profile(self, message, arrays):
+        """Runs one call under torch's profiler; returns what ran on the device (without one: on the CPU), in µs."""
+        from torch.profiler import ProfilerActivity, profile
+
+        axes, variant = message["axes"], message["variant"]
+        inputs = [self.device.torch.empty_like(tensor) for tensor in self.pools[variant["entry"]]]
+        outputs = self.candidate.outputs(axes)
+        self.fill(inputs, variant)
+        self.device.synchronize()
+        with profile(activities=[ProfilerActivity.CUDA if self.device.gpu else ProfilerActivity.CPU]) as seen:
+            self.candidate.call(inputs, outputs, axes)
+            self.device.synchronize()
+        clock = "self_device_time_total" if self.device.gpu else "self_cpu_time_total"
+        rows = [(row.key[:200], row.count, float(getattr(row, clock))) for row in seen.key_averages()]
+        return {"rows": [{"name": name, "count": count, "us": us} for name, count, us in rows]}, {}
+
     def train(self, message, arrays):
         """Captures as many calls as there are variants in a graph, and replays it on command.
 
@@ -490,7 +506,9 @@ def serve(pipes):
     device = Device()
     session = Session(pipes, device)
     pipes.write({"ready": True, "pid": os.getpid()})
-    commands = {name: getattr(session, name) for name in ("load", "call", "mute", "pool", "forget", "time", "train")}
+    commands = {
+        name: getattr(session, name) for name in ("load", "call", "mute", "pool", "forget", "time", "profile", "train")
+    }
     while (received := pipes.read()) is not None:
         message, arrays = received
         if message["command"] == "probe":
