@@ -111,4 +111,5 @@ def _convolve(x: Floats, w: Floats) -> Floats:
     taps, length = w.shape[2], x.shape[2]
     left = (taps - 1) // 2
     padded = np.pad(x, ((0, 0), (0, 0), (left, taps - 1 - left)))
-    return sum((w[:, :, k] @ padded[:, :, k : k + length] for k in range(taps)), np.zeros(()))
+    by_tap = np.ascontiguousarray(w.transpose(2, 0, 1))  # NumPy gives no strided matrix to BLAS
+    return sum((by_tap[k] @ padded[:, :, k : k + length] for k in range(taps)), np.zeros(()))
