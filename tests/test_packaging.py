@@ -167,6 +167,7 @@ def test_no_dependency_is_imported_without_being_declared():
         "hydra": "hydra-core",
         "yaml": "pyyaml",
         "elftools": "pyelftools",
+        "pynvml": "nvidia-ml-py",
         "mlflow": "mlflow-skinny",
         "tensorboardX": "tensorboardx",
     }
