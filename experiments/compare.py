@@ -129,11 +129,11 @@ def _legend(made: Figure) -> None:
     made.legend(handles, labels, loc="outside lower center", ncols=min(5, len(labels)), handlelength=3.2)
 
 
-def save_pictures(drawn: Sequence[Picture], out_dir: Path) -> None:
+def save_pictures(drawn: Sequence[Picture], out_dir: Path, prefix: str = "comparison_") -> None:
     """Writes every figure as PNG and PDF, the same bytes for the same data."""
     with matplotlib.rc_context(dict(STYLE)):
         for picture in drawn:
-            path = out_dir / f"comparison_{picture.name}"
+            path = out_dir / f"{prefix}{picture.name}"
             picture.made.savefig(path.with_suffix(".png"), dpi=160, metadata={"Software": None})
             picture.made.savefig(path.with_suffix(".pdf"), metadata={"CreationDate": None, "Producer": None})
 
@@ -151,7 +151,7 @@ def save_tables(result: Result, out_dir: Path) -> None:
         "comparison_runs": runs,
     }
     for name, table in tables.items():
-        table.to_csv(out_dir / f"{name}.csv", index=False, lineterminator="\n")
+        table.to_csv(out_dir / f"{name}.csv", index=False, lineterminator="\n", float_format="%.9g")
     runs.to_parquet(out_dir / "comparison.parquet", index=False)
 
 

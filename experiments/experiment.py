@@ -22,7 +22,7 @@ from yaml import YAMLError
 from .faults import ConfigError, choices
 
 FILE_NAME = "experiment.yaml"
-METRICS = ("speedup", "area_evaluations", "area_seconds", "area_tokens", "evaluations_to_target")
+METRICS = ("speedup", "area_evaluations", "area_seconds", "area_tokens", "evaluations_to_target", "skeletons")
 BUDGETS = ("evaluations", "seconds", "tokens")
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*")
 """What arms and tasks may be called: they are names of directories."""
@@ -35,6 +35,7 @@ class Experiment:
     Attributes:
         name: Of the experiment.
         question: One sentence for people.
+        hypothesis: What was expected before the runs; nothing is decided by it.
         arms: Overrides by arm, e.g. ``{"syntactic": ("operators=syntactic",)}``.
         tasks: Overrides by task, e.g. ``{"softmax": ("task=softmax",)}``.
         seeds: Seeds of the runs of every arm and task.
@@ -55,6 +56,7 @@ class Experiment:
     tasks: Mapping[str, Sequence[str]]
     seeds: Sequence[int]
     question: str = ""
+    hypothesis: str = ""
     overrides: Sequence[str] = ()
     budget: Mapping[str, float] = field(default_factory=dict)
     metric: str = "area_evaluations"
@@ -147,11 +149,16 @@ def read_seeds(value: Any) -> tuple[int, ...]:
     raise ConfigError(f"seeds: give how many, or a list such as [0, 1, 2]; is {value!r}")
 
 
-def load_experiment(path: Path) -> Experiment:
+def load_experiment(path: Path, scale: str = "") -> Experiment:
     """Reads an experiment from a YAML file.
 
+    Args:
+        path: Of the file.
+        scale: One of its ``scales``, whose keys take the place of those outside of it, e.g. ``"gpu"``; the
+            experiment's name then ends in it. Empty for the file as it stands.
+
     Raises:
-        ConfigError: The file is missing, is no YAML, or declares no experiment.
+        ConfigError: The file is missing, is no YAML, declares no experiment or no such scale.
     """
     try:
         data = OmegaConf.to_container(OmegaConf.create(path.read_text("utf-8")))
@@ -162,9 +169,23 @@ def load_experiment(path: Path) -> Experiment:
     if not isinstance(data, dict):
         raise ConfigError(f"{path}: declares no experiment; it needs arms, tasks and seeds")
     try:
-        return from_plain({str(key): value for key, value in data.items()}, path.stem)
+        return from_plain(*_scaled({str(key): value for key, value in data.items()}, path.stem, scale))
     except ConfigError as fault:
         raise ConfigError(f"{path}: {fault}") from fault
+
+
+def _scaled(data: dict[str, Any], name: str, scale: str) -> tuple[dict[str, Any], str]:
+    """Returns what is declared at a scale, and the experiment's name there.
+
+    Raises:
+        ConfigError: There is no such scale.
+    """
+    scales = data.pop("scales", None) or {}
+    if not scale:
+        return data, name
+    if not isinstance(scales, Mapping) or not isinstance(scales.get(scale), Mapping):
+        raise ConfigError(f"scale: unknown {scale!r}; {choices(scale, [str(each) for each in scales])}")
+    return {**data, **scales[scale]}, f"{name}_{scale}"
 
 
 def declare(experiment: Experiment, sweep_dir: Path) -> Experiment:

@@ -27,9 +27,11 @@ from .settings import check_settings
 from .sweep_progress import Watch, summary
 
 SHIPPED = Path(__file__).parent / "papers"
-OWN = ("experiment", "seeds", "jobs", "devices", "hydra.sweep.dir")
+"""Experiments that can be given by name."""
+OWN = ("experiment", "scale", "seeds", "jobs", "devices", "hydra.sweep.dir")
 KEYS = """keys:
   experiment=FILE            a YAML file with arms, tasks and seeds, or the name of a shipped experiment
+  scale=NAME                 one of the scales that the file declares, e.g. gpu; the file as it stands by default
   hydra.sweep.dir=FOLDER     where its runs go; runs/NAME by default
   seeds=N or 0,1,2           instead of those of the file
   jobs=N                     processes at once
@@ -82,7 +84,7 @@ def read_order(arguments: Sequence[str]) -> Order:
             overrides.append(argument)
     if "experiment" not in own:
         raise ConfigError("experiment: missing; give experiment=FILE or the name of a shipped one, see --help")
-    experiment = load_experiment(_find(own["experiment"]))
+    experiment = load_experiment(_find(own["experiment"]), own.get("scale", ""))
     experiment = replace(
         experiment,
         seeds=read_seeds(own["seeds"]) if "seeds" in own else experiment.seeds,
@@ -176,7 +178,16 @@ def _command(argv: Sequence[str]) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("settings", nargs="*", metavar="key=value")
-    order = read_order(parser.parse_args(argv).settings)
+    return execute(read_order(parser.parse_args(argv).settings))
+
+
+def execute(order: Order) -> int:
+    """Runs what is still to do of an experiment; returns the exit status.
+
+    Raises:
+        ConfigError: An arm or a task cannot be run, or another experiment is declared there.
+        OSError: The folder cannot be written.
+    """
     check_launchers(order.launcher)
     check_jobs(jobs_of(order.experiment, order.sweep_dir), order.launcher)
     experiment = declare(order.experiment, order.sweep_dir)

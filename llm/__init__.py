@@ -1,9 +1,9 @@
 """From a prompt to an answer: requests, completions and the servers that give them.
 
 `Client` is the seam: one method, `complete`. `ServerClient` asks any OpenAI-compatible server,
-`VLLMServer` starts one of its own, `Ensemble` chooses among several; `ScriptedClient` is the double
-for tests. `Request` and `Completion` are what passes through; `errors` has the tree of what can go
-wrong. `Turns` and `check_gpus` keep model and timing apart. `Embedder` is the seam to embedding models:
+`VLLMServer` starts one of its own, `Ensemble` chooses among several; `ReplayedClient` plays what a model once answered,
+and `ScriptedClient` is the double for tests. `Request` and `Completion` are what passes through; `errors` has the tree
+of what can go wrong. `Turns` and `check_gpus` keep model and timing apart. `Embedder` is the seam to embedding models:
 `EmbeddingClient` asks a server, `ScriptedEmbedder` is the double.
 """
 
@@ -21,6 +21,7 @@ from .errors import (
     ServerStartError,
     ServerUnreachable,
 )
+from .replayed import ReplayedClient
 from .request import Client, Completion, Message, Request, Section
 from .scripted import ScriptedClient
 from .turns import TakingTurns, Turns, check_gpus
@@ -42,6 +43,7 @@ __all__ = [
     "Arm",
     "Placed",
     "Rewarded",
+    "ReplayedClient",
     "ScriptedClient",
     "Embedder",
     "EmbeddingClient",

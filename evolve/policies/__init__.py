@@ -1,7 +1,7 @@
 """Searches: who breeds, with which operator, and who stays.
 
-Without a population: `RandomSampling`, `SequentialConditioned`. One line: `OnePlusOne`. Trees:
-`Greedy`, `UCT`. Populations: `MuPlusLambda`, `MuCommaLambda`, `SteadyState`, `NSGA2`,
+Without a population: `RandomSampling`, `SequentialConditioned`. One line: `OnePlusOne`, and without
+selection `NeutralChain`. Trees: `Greedy`, `UCT`. Populations: `MuPlusLambda`, `MuCommaLambda`, `SteadyState`, `NSGA2`,
 `WeightedParents`, `ClusterSoftmax`. Archives: `MapElites` with `Curiosity` or `Uniform` and the
 descriptors `MemoryLevel`, `ParallelLevel`, `AlgorithmLevel`, `Metric`. Around others: `Islands`,
 `Phases`, `Tuned`. Of tunables: `Surrogate`. Choice of operators: `Weights` by name, `Mix` by kind,
@@ -17,6 +17,7 @@ from .generational import MuCommaLambda, MuPlusLambda
 from .greedy import Greedy
 from .islands import Islands
 from .map_elites import Curiosity, MapElites, Uniform
+from .neutral_chain import NeutralChain
 from .nsga2 import NSGA2
 from .phases import Phases
 from .sampling import RandomSampling, SequentialConditioned
@@ -31,6 +32,7 @@ __all__ = [
     "RandomSampling",
     "SequentialConditioned",
     "OnePlusOne",
+    "NeutralChain",
     "Greedy",
     "UCT",
     "MuPlusLambda",

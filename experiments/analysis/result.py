@@ -83,8 +83,8 @@ def analyse(sweep_dir: Path, *, with_skeletons: bool = False) -> Result:
     target = experiment.target_speedup if experiment is not None else DEFAULT_TARGET
     sweep = loaded.declared_part()
     scored = score_runs(sweep, target)
-    if with_skeletons:
-        scored = scored.assign(skeletons=unique_skeletons(sweep))
+    if with_skeletons or metric == "skeletons":
+        scored = scored.assign(skeletons=unique_skeletons(sweep, correct_only=metric == "skeletons"))
     scores = by_task(scored, metric)
     rules = rules_of(experiment, sorted(scores), WORDS[metric].is_log)
     comparisons = compare(scores, rules)

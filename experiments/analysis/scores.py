@@ -35,6 +35,7 @@ WORDS: Mapping[str, Metric] = {
     "area_seconds": Metric("mean log best-so-far speedup over the time budget"),
     "area_tokens": Metric("mean log best-so-far speedup over the token budget"),
     "evaluations_to_target": Metric("evaluations until the target speedup", is_log=False),
+    "skeletons": Metric("correct kernels that differ in more than names and numbers", is_log=False),
 }
 
 

@@ -121,13 +121,18 @@ class LookUps:
 
 
 def best_so_far_ms(task: RecordedSpace, policy: str, budget: int, seed: int, repeat: int) -> FloatArray:
+    """Runs one of `POLICIES` once, see `search_ms`."""
+    return search_ms(task, POLICIES[policy], budget, seed, repeat)
+
+
+def search_ms(task: RecordedSpace, setup: Setup, budget: int, seed: int, repeat: int) -> FloatArray:
     """Runs a search once.
 
-    It starts with uniform draws until one of them is valid, the same ones for every policy; each is an evaluation.
+    It starts with uniform draws until one of them is valid, the same ones for every search; each is an evaluation.
 
     Args:
         task: The recorded space.
-        policy: One of `POLICIES`.
+        setup: Policy and operators.
         budget: Evaluations: distinct configurations of the space, failing ones included.
         seed: Of the whole benchmark.
         repeat: Which run this is.
@@ -136,7 +141,7 @@ def best_so_far_ms(task: RecordedSpace, policy: str, budget: int, seed: int, rep
         ``(budget,)`` best time after each evaluation, infinite before the first valid one. A search that ends sooner
         keeps its last value.
     """
-    space, setup = task.space, POLICIES[policy]
+    space = task.space
     curve = np.full(budget, np.inf)
     places = stream(seed, repeat, f"start/{space.name}").permutation(len(space))[:budget]
     valid = np.flatnonzero(np.isfinite(space.times_ms[places]))

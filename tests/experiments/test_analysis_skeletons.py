@@ -33,6 +33,11 @@ def test_pragmas_are_told_apart() -> None:
     assert skeleton("#pragma omp simd\n" + LOOP, "cpp") != skeleton("#pragma unroll\n" + LOOP, "cpp")
 
 
+def test_numbers_in_directives_do_not_matter() -> None:
+    assert skeleton("#define TILE 8\n" + LOOP, "cpp") == skeleton("#define TILE 16\n" + LOOP, "cpp")
+    assert skeleton("#pragma unroll 4\n" + LOOP, "cpp") == skeleton("#pragma unroll 2\n" + LOOP, "cpp")
+
+
 def test_python_is_read_as_python() -> None:
     assert skeleton("def f(x):\n    return x  # one", "triton") == skeleton("def g(y):\n    return y", "triton")
 
