@@ -19,6 +19,9 @@ from ..names import check_import_names
 from ..sweep_command import KEYS, Order, execute, read_order
 from .finding import Finding, show_findings, write_findings
 
+RECORDS = "records.jsonl"
+"""Runs that need no folder of their own, a line each."""
+
 
 def answer(name: str, argv: Sequence[str] | None = None) -> int:
     """Runs the command of one experiment.
@@ -70,7 +73,7 @@ def conclude(module: ModuleType, sweep_dir: Path, out_dir: Path, *, quiet: bool 
     """Compares a sweep and writes everything that an experiment shows, from records alone.
 
     Args:
-        module: Of the experiment; one that is not compared arm by arm has a ``conclude`` of its own.
+        module: Of the experiment; one whose runs are lines of `RECORDS` has a ``conclude`` of its own.
         sweep_dir: The records.
         out_dir: Where tables and figures go.
         quiet: Whether to print nothing.
@@ -79,7 +82,7 @@ def conclude(module: ModuleType, sweep_dir: Path, out_dir: Path, *, quiet: bool 
         RunError: There is no run in the sweep.
         OSError: The folder cannot be written.
     """
-    if hasattr(module, "conclude"):
+    if (sweep_dir / RECORDS).exists():
         module.conclude(sweep_dir, out_dir, quiet=quiet)
         return
     result = analyse(sweep_dir)

@@ -19,6 +19,7 @@ seeds.
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import json
 import multiprocessing
@@ -48,15 +49,16 @@ from ..experiment import FILE_NAME, Experiment, declare, load_experiment
 from ..faults import ConfigError
 from ..plots import INK, MUTED
 from ..statistics import interval
-from ..sweep_command import read_order
+from ..sweep_command import KEYS, read_order
 from .finding import Finding, show_findings, write_findings
+from .question import RECORDS, answer
 
 if TYPE_CHECKING:
     import pandas as pd
 
 CUTOFF = 0.95
 RESAMPLES = 2000
-SPACES, RECORDS = "spaces.json", "records.jsonl"
+SPACES = "spaces.json"
 
 _spaces: dict[str, RecordedSpace] = {}
 """Read once, before the processes that search them are forked."""
@@ -120,7 +122,7 @@ def score(improvements: Sequence[tuple[int, float]], facts: Mapping[str, Any]) -
     return float(np.mean((baseline - best) / (baseline - facts["optimum_ms"])))
 
 
-def findings(experiment: Experiment, records: Sequence[Mapping[str, Any]], sweep_dir: Path) -> list[Finding]:
+def look(experiment: Experiment, records: Sequence[Mapping[str, Any]], sweep_dir: Path) -> list[Finding]:
     """Scores every run, and judges settings on the space that they were not chosen on."""
     import pandas as pd
 
@@ -244,14 +246,24 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _command(argv: Sequence[str]) -> int:
-    """Searches the recorded spaces, or runs the live sweep at another scale."""
-    order = read_order(["experiment=tuning_the_tuner", *(each for each in argv if not each.startswith("spaces="))])
-    folder = next((each.removeprefix("spaces=") for each in argv if each.startswith("spaces=")), "")
+    """Searches the recorded spaces; at another scale, runs the live sweep."""
+    if any(each.startswith("scale=") for each in argv):
+        return answer("tuning_the_tuner", argv)
+    parser = argparse.ArgumentParser(
+        prog="python -m experiments.papers.tuning_the_tuner",
+        description=__doc__,
+        epilog=f"{KEYS}\n  spaces=FOLDER              that holds the recorded spaces",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("settings", nargs="*", metavar="key=value")
+    settings = parser.parse_args(argv).settings
+    folder = next((each.removeprefix("spaces=") for each in settings if each.startswith("spaces=")), "")
     if not folder:
         raise ConfigError("spaces: missing; give spaces=FOLDER with the recorded spaces, see --help")
+    order = read_order(["experiment=tuning_the_tuner", *(each for each in settings if not each.startswith("spaces="))])
     spaces = prepare(order.experiment, Path(folder), order.sweep_dir)
     experiment = declare(order.experiment, order.sweep_dir)
-    search_all(experiment, spaces, order.sweep_dir / RECORDS, len(order.places))
+    search_all(experiment, spaces, order.sweep_dir / RECORDS, order.at_once)
     conclude(order.sweep_dir, order.sweep_dir)
     return 0
 
@@ -263,7 +275,7 @@ def conclude(sweep_dir: Path, out_dir: Path, *, quiet: bool = False) -> None:
         OSError: The folder cannot be written.
     """
     experiment = load_experiment(sweep_dir / FILE_NAME)
-    found = findings(experiment, read_records(sweep_dir / RECORDS), sweep_dir)
+    found = look(experiment, read_records(sweep_dir / RECORDS), sweep_dir)
     if not quiet:
         show_findings(found)
     write_findings(found, out_dir)
