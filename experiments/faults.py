@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
+from typing import Any
 
 from hydra.errors import HydraException, MissingConfigException, OverrideParseException
 from omegaconf import DictConfig
@@ -130,10 +131,19 @@ def composition(fault: Exception) -> str:
             hint += (
                 f"; an argument of {cause.parent_node['_target_']} that is not listed is added by +{cause.full_key}=…"
             )
+        elif any("_target_" in each for each in _above(cause.parent_node)):
+            hint += f"; another one is added by +{cause.full_key}=…"
         return f"{cause.full_key}: unknown key; {hint}"
     if isinstance(fault, OmegaConfBaseException) and fault.full_key:
         return one_line(f"{fault.full_key}: {str(fault).splitlines()[0]}")
     return one_line(str(fault))
+
+
+def _above(node: Any) -> Iterator[DictConfig]:
+    """Yields the mappings that a node is in: below one that is built, keys are that callable's business."""
+    while (node := node._get_parent()) is not None:
+        if isinstance(node, DictConfig):
+            yield node
 
 
 def choices(given: str, known: Sequence[str]) -> str:

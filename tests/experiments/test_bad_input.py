@@ -32,6 +32,10 @@ WRONG = [
         ["operators.mutate.kinds=[swap]"],
         r"operators\.mutate\.kinds: unknown key; .* is added by \+operators\.mutate\.kinds=…",
     ),
+    (
+        ["operators=llm", "llm=scripted", "operators.mutate.ingredients.notes=2"],
+        r"ingredients\.notes: unknown key; choose from advice; another one is added by \+operators\.mutate\.ingredients",
+    ),
     (["--resolve"], r"--resolve: only together with --cfg job"),
     (["--package", "x"], r"--package: only together with --cfg job"),
     (["task=söftmax"], r"cannot read the override 'task=söftmax'; write key=value, .* letters beyond ASCII"),
