@@ -128,6 +128,7 @@ class Flight:
 
     def _submit(self, slot: Slot) -> None:
         """Hands a proposal to the evaluator, unless there is no kernel or it is refused."""
+        slot.submitted = True
         kernel = slot.proposal.kernel if slot.proposal is not None else None
         if kernel is None or not kernel.source:
             return

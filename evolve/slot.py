@@ -22,6 +22,7 @@ class Slot:
         brief: What the operator is told.
         committed: Slots that were committed when it was planned.
         proposal: None while the operator works.
+        submitted: Whether the proposal was handed to the evaluator, or found not to be worth it.
         evaluation: None while the operator works, and for proposals that are not evaluated.
         error: Why there will be neither; belongs to model or machine.
         refused: Why the proposal is not worth an evaluation.
@@ -32,6 +33,7 @@ class Slot:
     brief: Brief
     committed: int
     proposal: Proposal | None = None
+    submitted: bool = False
     evaluation: Future[Evaluation] | None = None
     error: BaseException | None = None
     refused: str = ""
@@ -41,9 +43,8 @@ class Slot:
         """Whether the slot can be committed, or has failed for good."""
         if self.error is not None:
             return True
-        if self.proposal is None:
-            return False
-        return self.evaluation is None or self.evaluation.done()
+        # A thread may have set the proposal a moment ago: whether it is evaluated is not decided yet.
+        return self.submitted and (self.evaluation is None or self.evaluation.done())
 
 
 def slim(evaluation: Evaluation) -> Evaluation:
