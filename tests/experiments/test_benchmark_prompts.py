@@ -3,9 +3,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from experiments.benchmarks.prompts import interval, main, ratio
+from experiments.benchmarks.prompts import interval, main, ratio, stored, table
+from experiments.reproduce import RESULTS
 from fake_openai import completion, fake_server
-from fitness.tasks import RowSum
+from fitness.tasks import RowSum, SwiGlu, Transpose
+from operators.contract import contract
+from operators.reading import read_answer
 
 SOURCE = RowSum().seed_kernel("cpp").source
 VALID = f"```cpp\n// again\n{SOURCE}```"
@@ -65,3 +68,13 @@ def test_a_ratio_has_an_interval_also_where_nothing_was_hit() -> None:
     times, low, high = ratio(20, 40, 10, 40)
     assert (1.95, 1.07, 3.57) == (round(times, 2), round(low, 2), round(high, 2))
     assert ratio(10, 40, 0, 40)[2] > ratio(10, 40, 0, 40)[0] > 1
+
+
+def test_the_stored_answers_are_read_as_when_they_were_recorded() -> None:
+    records = stored([RESULTS / "prompts_cpp_llama_cpp" / "answers.jsonl.gz"])
+    for each in records:
+        task = {"transpose": Transpose, "swiglu": SwiGlu}[each["task"]]()
+        wanted = contract(task, "cpp", "cpp")
+        reading = read_answer(each["text"], wanted, task.seed_kernel("cpp").source, each["mode"], each["finish_reason"])
+        assert each["outcome"] == reading.outcome
+    assert "default / plain: 2.33 times as many valid kernels (0.39 to 13.93)" in table(records)
