@@ -22,6 +22,8 @@ from yaml import YAMLError
 from .faults import ConfigError, choices
 
 FILE_NAME = "experiment.yaml"
+RECORDS = "records.jsonl"
+"""Runs of an experiment that need no folders of their own, a line each."""
 METRICS = ("speedup", "area_evaluations", "area_seconds", "area_tokens", "evaluations_to_target", "skeletons")
 BUDGETS = ("evaluations", "seconds", "tokens")
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*")
@@ -200,7 +202,8 @@ def declare(experiment: Experiment, sweep_dir: Path) -> Experiment:
     """
     path = sweep_dir / FILE_NAME
     # Before the first run nothing has been seen yet, and everything may still be changed.
-    if path.exists() and any(sweep_dir.glob("*/*/*/journal.jsonl*")):
+    has_runs = any(sweep_dir.glob("*/*/*/journal.jsonl*")) or (sweep_dir / RECORDS).exists()
+    if path.exists() and has_runs:
         experiment = grown(load_experiment(path), experiment, path)
     sweep_dir.mkdir(parents=True, exist_ok=True)
     fresh = path.with_name(f".{FILE_NAME}.new")

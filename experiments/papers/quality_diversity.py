@@ -3,7 +3,7 @@
 Source: MAP-Elites over 4 x 4 x 4 static descriptors, 8 candidates in each of 40 generations, then parameter sweeps,
 best of 8; SYCL kernels of KernelBench by several models.
 
-Here, CPU scale: (8 + 8) and MAP-Elites, each without and with tuning: a correct kernel with declared tunables
+Here, CPU scale: (8 + 8), MAP-Elites, and MAP-Elites with tuning: a correct kernel with declared tunables
 competes as the best of up to 8 settings. Every setting is charged, where the source tunes after the search and
 charges nothing. Edits of the syntax tree instead of models, one kernel, 24 evaluations instead of 320, 30 seeds.
 

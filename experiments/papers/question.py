@@ -15,12 +15,10 @@ from rich.console import Console
 from .. import faults
 from ..analysis.result import analyse
 from ..compare import PIPE_WIDTH, show, write
+from ..experiment import RECORDS
 from ..names import check_import_names
 from ..sweep_command import KEYS, Order, execute, read_order
 from .finding import Finding, show_findings, write_findings
-
-RECORDS = "records.jsonl"
-"""Runs that need no folder of their own, a line each."""
 
 
 def answer(name: str, argv: Sequence[str] | None = None) -> int:

@@ -45,13 +45,14 @@ from ..analysis.figures import MARKERS
 from ..benchmarks.space_runs import Setup, search_ms
 from ..build import make
 from ..composition import composed
-from ..experiment import FILE_NAME, Experiment, declare, load_experiment
+from ..experiment import FILE_NAME, RECORDS, Experiment, declare, load_experiment
 from ..faults import ConfigError
 from ..plots import INK, MUTED
+from ..records import write_whole
 from ..statistics import interval
 from ..sweep_command import KEYS, read_order
 from .finding import Finding, show_findings, write_findings
-from .question import RECORDS, answer
+from .question import answer
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -216,28 +217,36 @@ def _figure(left_out: pd.DataFrame, means: pd.DataFrame, default: str) -> Figure
 
 def search_all(experiment: Experiment, spaces: Mapping[str, RecordedSpace], path: Path, num_processes: int) -> None:
     """Runs what is not yet in the records, and adds a line for each run as it ends."""
-    done = {(each["arm"], each["task"], each["seed"]) for each in read_records(path)}
+    known = read_records(path)
+    done = {(each["arm"], each["task"], each["seed"]) for each in known}
     left = [(arm, task, seed) for seed in experiment.seeds for task in spaces for arm in experiment.arms]
     left = [each for each in left if each not in done]
+    # A line that a killed attempt has torn is not written on.
+    write_whole(path, "".join(json.dumps(each) + "\n" for each in known).encode())
     _spaces.update(spaces)
-    fork = multiprocessing.get_context("fork")
-    with ProcessPoolExecutor(num_processes, mp_context=fork) as pool, path.open("a", encoding="utf-8") as file:
+    pool = ProcessPoolExecutor(num_processes, mp_context=multiprocessing.get_context("fork"))
+    try:
         running = {
-            pool.submit(run, (*experiment.overrides, *experiment.arms[each[0]]), each[1], each[2]): each
-            for each in left
+            pool.submit(run, (*experiment.overrides, *experiment.arms[arm]), task, seed): (arm, task, seed)
+            for arm, task, seed in left
         }
-        for future in track(as_completed(running), "searching", len(left), console=Console(stderr=True)):
-            arm, task, seed = running[future]
-            file.write(json.dumps({"arm": arm, "task": task, "seed": seed, **future.result()}) + "\n")
-            file.flush()
+        with path.open("a", encoding="utf-8") as file:
+            for future in track(as_completed(running), "searching", len(left), console=Console(stderr=True)):
+                arm, task, seed = running[future]
+                file.write(json.dumps({"arm": arm, "task": task, "seed": seed, **future.result()}) + "\n")
+                file.flush()
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
 
 
 def read_records(path: Path) -> list[dict[str, Any]]:
     """Returns the records of all runs, in the order of seeds, tasks and arms; none where there is no file."""
     if not path.exists():
         return []
-    records = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-    return sorted(records, key=lambda each: (each["seed"], each["task"], each["arm"]))
+    lines = path.read_text("utf-8").splitlines(keepends=True)
+    records = [json.loads(line) for line in lines if line.endswith("\n")]
+    single = {(each["seed"], each["task"], each["arm"]): each for each in records}
+    return [single[key] for key in sorted(single)]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
