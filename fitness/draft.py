@@ -10,6 +10,7 @@ from typing import Any
 
 from .evaluation import JUDGED, Evaluation, Status
 from .kernel import Kernel
+from .logs import plain
 from .session import Failed
 
 
@@ -69,7 +70,7 @@ class Draft:
     def failed(self, failure: Failed) -> Evaluation:
         """Returns the record of a kernel that failed."""
         error = failure.max_rel_error if failure.max_rel_error is not None else self.max_rel_error
-        log = "\n".join(part for part in (failure.log, self.log) if part)
+        log = "\n".join(part for part in (plain(failure.log), self.log) if part)
         return self.evaluation(failure.status, max_rel_error=error if failure.status in JUDGED else None, log=log)
 
     def evaluation(self, status: Status, **fields: Any) -> Evaluation:

@@ -31,15 +31,21 @@ def scrub(log: str, limit: int = 6000) -> str:
         if foreign and (_QUOTED.match(line) or not placed):
             continue
         kept.append(_without_paths(line)[:400])
-    text = "\n".join(line for index, line in enumerate(kept) if index == 0 or line != kept[index - 1])
-    if len(text) > limit:
-        text = f"{text[: limit // 2]}\n[... {len(text) - limit} characters left out ...]\n{text[-limit // 2 :]}"
-    return text
+    return _clipped("\n".join(line for index, line in enumerate(kept) if index == 0 or line != kept[index - 1]), limit)
 
 
-def plain(text: str) -> str:
-    """Returns what a kernel printed, or a loader said of it, without escape sequences and paths of this machine."""
-    return _without_paths(_ANSI.sub("", text))
+def plain(text: str, limit: int = 20000) -> str:
+    """Returns what a kernel printed, or what is said of it, without escape sequences and paths of this machine.
+
+    What is no Unicode character, as half of a surrogate pair, becomes a question mark: a record can be encoded.
+    """
+    return _clipped(_without_paths(_ANSI.sub("", text.encode("utf-8", "replace").decode())), limit)
+
+
+def _clipped(text: str, limit: int) -> str:
+    if len(text) <= limit:
+        return text
+    return f"{text[: limit // 2]}\n[... {len(text) - limit} characters left out ...]\n{text[-limit // 2 :]}"
 
 
 def _without_paths(text: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import select
 import struct
@@ -19,7 +20,10 @@ from ..session import Failed
 
 Arrays = dict[str, NDArray[Any]]
 
-_LIMIT_BYTES = 1 << 34
+_HEAD_BYTES = 1 << 24
+_PIECE_BYTES = 1 << 20
+_MOST_AXES = 16
+Form = tuple[str, np.dtype[Any], tuple[int, ...]]
 
 
 class DeviceProcess:
@@ -36,14 +40,16 @@ class DeviceProcess:
         os.set_blocking(send, False)
         self.deadline = time.monotonic() + 60.0
 
-    def request(self, message: JSON, arrays: Mapping[str, NDArray[Any]] | None = None) -> tuple[JSON, Arrays]:
-        """Sends a command and returns the answer.
+    def request(
+        self, message: JSON, arrays: Mapping[str, NDArray[Any]] | None = None, most_bytes: int = 0
+    ) -> tuple[JSON, Arrays]:
+        """Sends a command and returns the answer, whose arrays may hold ``most_bytes`` together.
 
         Raises:
-            Failed: The candidate ended the process, raised, or took too long.
+            Failed: The candidate ended the process, raised, answered too much, or took too long.
         """
         self.send(message, arrays or {})
-        return self.receive()
+        return self.receive(most_bytes)
 
     def send(self, message: JSON, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Sends a message with its arrays.
@@ -58,27 +64,25 @@ class DeviceProcess:
             if array.size:
                 self._write(np.ascontiguousarray(array).data.cast("B"))
 
-    def receive(self) -> tuple[JSON, Arrays]:
+    def receive(self, most_bytes: int = 0) -> tuple[JSON, Arrays]:
         """Returns the next message and its arrays. Nothing in it is believed beyond its form.
 
         Raises:
-            Failed: There is none, or it is not of the form.
+            Failed: There is none, it is not of the form, or its arrays hold more than ``most_bytes``.
         """
         (size,) = struct.unpack("<Q", self._read(8))
-        try:
-            message = json.loads(self._read(self._sane(size)))
-            arrays: Arrays = {}
-            for spec in message.pop("arrays"):
-                dtype, shape = np.dtype(str(spec["dtype"])), tuple(int(extent) for extent in spec["shape"])
-                if dtype.hasobject or any(extent < 0 for extent in shape):
-                    raise ValueError(dtype.name)
-                count = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
-                arrays[str(spec["name"])] = np.frombuffer(self._read(self._sane(count)), dtype=dtype).reshape(shape)
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise Failed(Status.NO_RESULT, "its answer is not of the agreed form") from error
+        if size > _HEAD_BYTES:
+            raise Failed(Status.NO_RESULT, "its answer is not of the agreed form")
+        message, forms = _parsed(self._read(size))
         if "failed" in message:
             raise self._failure(message)
-        return message, arrays
+        sizes = [math.prod(shape) * dtype.itemsize for _, dtype, shape in forms]
+        if sum(sizes) > most_bytes:
+            raise Failed(Status.WRONG_SHAPE, f"its outputs hold {sum(sizes)} bytes, far more than was asked for")
+        return message, {
+            name: np.frombuffer(self._read(size), dtype=dtype).reshape(shape)
+            for size, (name, dtype, shape) in zip(sizes, forms, strict=True)
+        }
 
     def _failure(self, message: JSON) -> Failed:
         log = str(message.get("log", ""))[-8000:]
@@ -87,11 +91,6 @@ class DeviceProcess:
         if message["failed"] == "exited":
             return Failed(Status.NO_RESULT, log)
         return Failed(Status.CRASHED, log)
-
-    def _sane(self, size: int) -> int:
-        if not 0 <= size <= _LIMIT_BYTES:
-            raise ValueError(size)
-        return size
 
     def _write(self, data: bytes | memoryview) -> None:
         view = memoryview(data)
@@ -103,13 +102,13 @@ class DeviceProcess:
                 raise self._gone() from error
 
     def _read(self, size: int) -> bytes:
-        data, at = bytearray(size), 0
-        while at < size:
+        data = bytearray()  # grows with what comes: a size that is only claimed takes no memory
+        while len(data) < size:
             self._wait(self._receive, select.POLLIN)
-            piece = os.readv(self._receive, [memoryview(data)[at:]])
+            piece = os.read(self._receive, min(size - len(data), _PIECE_BYTES))
             if not piece:
                 raise self._gone()
-            at += piece
+            data += piece
         return bytes(data)
 
     def _wait(self, descriptor: int, event: int) -> None:
@@ -137,3 +136,22 @@ class DeviceProcess:
 
     def __exit__(self, *exc: object) -> None:
         self.close()
+
+
+def _parsed(head: bytes) -> tuple[JSON, list[Form]]:
+    """Returns a message and the name, dtype and shape of its arrays.
+
+    Raises:
+        Failed: It is not of the form.
+    """
+    try:
+        message = json.loads(head)
+        forms = [
+            (str(each["name"]), np.dtype(str(each["dtype"])), tuple(map(int, each["shape"])))
+            for each in message.pop("arrays")
+        ]
+        if any(d.kind not in "biufc" or len(s) > _MOST_AXES or any(e < 0 for e in s) for _, d, s in forms):
+            raise ValueError("no arrays of numbers")
+    except Exception as error:  # JSON too deep, a dtype that is a program, an endless extent: all is one answer
+        raise Failed(Status.NO_RESULT, "its answer is not of the agreed form") from error
+    return message, forms

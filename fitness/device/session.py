@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 import sys
@@ -27,6 +28,7 @@ from .zygote import Zygote
 
 _WORKER = Path(__file__).resolve().parent.parent / "workers" / "device.py"
 _PINGS = 5
+_SPARE_BYTES = 1 << 24
 
 
 @dataclass
@@ -79,14 +81,15 @@ class DeviceSession:
             Failed: An output is not of the declared form, or something was overwritten.
         """
         start = time.monotonic()
-        facts, arrays = self.process.request({"command": "call", "axes": dict(axes), "repeats": repeats}, inputs)
+        message = {"command": "call", "axes": dict(axes), "repeats": repeats}
+        facts, arrays = self.process.request(message, inputs, self.most_bytes(axes, repeats))
         self._learn_compile_time(facts.get("seconds"), time.monotonic() - start)
         self._check_forms(facts, axes, repeats)
         if facts.get("launched") is False:
             self.flags.add("launches_no_kernel")
         self.launches |= facts.get("launched") is True
         if facts.get("tampered") or facts.get("aliased"):
-            raise Failed(Status.TAMPERED, "; ".join(facts.get("tampered") or ["an output is an input"]))
+            raise Failed(Status.TAMPERED, told_tampering(facts) or "an output is an input")
         return [self.outputs_of(arrays, turn, axes) for turn in range(repeats)]
 
     def look_for_ghosts(self, axes: Mapping[str, int], instance: Instance) -> None:
@@ -95,7 +98,8 @@ class DeviceSession:
         Raises:
             Failed: The process is gone.
         """
-        facts, arrays = self.process.request({"command": "mute", "axes": dict(axes)}, dict(instance.inputs))
+        message = {"command": "mute", "axes": dict(axes)}
+        facts, arrays = self.process.request(message, dict(instance.inputs), self.most_bytes(axes))
         if facts.get("stumbled"):
             return
         try:
@@ -104,6 +108,11 @@ class DeviceSession:
             return
         if verdict.is_right:
             self.flags.add("ghost_kernel")
+
+    def most_bytes(self, axes: Mapping[str, int], calls: int = 1) -> int:
+        """Returns what the outputs of ``calls`` may hold to be looked at: wrong dtypes and surplus outputs are told."""
+        sizes = [math.prod(spec.extent(axes)) * np.dtype(spec.dtype).itemsize for spec in self.task.outputs.values()]
+        return calls * 4 * sum(sizes) + _SPARE_BYTES
 
     def outputs_of(self, arrays: Arrays, turn: int, axes: Mapping[str, int]) -> Arrays:
         """Returns the outputs of one call, by name.
@@ -123,15 +132,17 @@ class DeviceSession:
         return found
 
     def _check_forms(self, facts: JSON, axes: Mapping[str, int], repeats: int) -> None:
-        forms = facts.get("forms", [])
+        forms = facts.get("forms")
+        if not isinstance(forms, list) or not all(isinstance(form, dict) for form in forms):
+            raise Failed(Status.NO_RESULT, "its answer is not of the agreed form")
         if len(forms) != repeats * len(self.task.outputs):
             raise Failed(Status.WRONG_SHAPE, f"{len(forms) // repeats} outputs instead of {len(self.task.outputs)}")
         for form, (name, spec) in zip(forms, list(self.task.outputs.items()) * repeats, strict=True):
             if not form.get("plain"):
                 raise Failed(Status.TAMPERED, f"output {name} is no plain tensor but {form.get('type')}")
-            if form.get("dtype") != spec.dtype or tuple(form.get("shape", ())) != spec.extent(axes):
-                text = f"output {name} is {form.get('dtype')} {tuple(form.get('shape', ()))}"
-                raise Failed(Status.WRONG_SHAPE, f"{text}, not {spec.dtype} {spec.extent(axes)}")
+            if form.get("dtype") != spec.dtype or form.get("shape") != list(spec.extent(axes)):
+                text = f"output {name} is {form.get('dtype')} {form.get('shape')}"
+                raise Failed(Status.WRONG_SHAPE, f"{text}, not {spec.dtype} {list(spec.extent(axes))}")
 
     def judge(self, outputs: Arrays, instance: Instance, label: str) -> None:
         """Judges one call's outputs.
@@ -174,6 +185,12 @@ class DeviceSession:
 
     def __exit__(self, *exc: object) -> None:
         self.close()
+
+
+def told_tampering(facts: JSON) -> str:
+    """Returns what a worker says was tampered with; empty for nothing."""
+    told = facts.get("tampered") or ()
+    return "; ".join(map(str, told)) if isinstance(told, Sequence) else str(told)
 
 
 def device_cell(devices: Sequence[Path], variables: Mapping[str, str], scratch: Path | None = None) -> Cell:

@@ -22,7 +22,7 @@ from ..statistics import FloatArray
 from ..task import Task
 from .conditions import Conditions
 from .profiler import launches
-from .session import DeviceSession
+from .session import DeviceSession, told_tampering
 
 _BLOCK_S = 2e-3
 _MOST_CALLS = 20
@@ -165,13 +165,14 @@ def timed_block(session: DeviceSession, exam: Exam, calls: int, flush: bool, *, 
     messages = [variant.message(exam.name, index in known) for index, variant in enumerate(variants)]
     axes = dict(exam.pool.workload.axes)
     request = {"command": "time", "axes": axes, "variants": messages, "flush": flush}
-    facts, arrays = session.process.request(request)
-    if facts.get("tampered"):
-        raise Failed(Status.TAMPERED, "; ".join(map(str, facts["tampered"])))
+    facts, arrays = session.process.request(request, most_bytes=session.most_bytes(axes, len(known)))
+    if tampered := told_tampering(facts):
+        raise Failed(Status.TAMPERED, tampered)
     for index, chosen in known.items():
         outputs = session.outputs_of(arrays, index, axes)
         session.judge_later(outputs, exam.instances[chosen], f"{exam.pool.workload.name}, a timed call")
-    times = np.asarray(facts.get("times_us"), dtype=np.float64)
+    told = facts.get("times_us")
+    times = np.array([each for each in told if isinstance(each, float)] if isinstance(told, list) else [])
     if times.shape != (calls,) or not np.isfinite(times).all() or (times <= 0).any():
         raise Failed(Status.SUSPECT, "its times are no times", session.max_rel_error)
     seconds: FloatArray = times * 1e-6
@@ -278,7 +279,7 @@ class DeviceStopwatch:
             start = time.perf_counter()
             session.process.request({"command": "go"})
             best_s = min(best_s, time.perf_counter() - start)
-        _, arrays = session.process.request({"command": "outputs", "index": index})
+        _, arrays = session.process.request({"command": "outputs", "index": index}, most_bytes=session.most_bytes(axes))
         label = f"{exam.pool.workload.name}, a call replayed from a graph"
         session.judge_later(session.outputs_of(arrays, 0, axes), exam.instances[chosen], label)
         seen_s = (best_s - session.round_trip_s) / calls  # a train may be short, for each call has inputs of its own

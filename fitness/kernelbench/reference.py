@@ -24,6 +24,7 @@ from ..sandbox import Cell, Limits, find_sandbox
 from ..session import Failed
 
 _WORKER = Path(__file__).resolve().parent.parent / "workers" / "kernelbench.py"
+_MOST_BYTES = 1 << 34
 
 
 class Reference:
@@ -87,7 +88,7 @@ class Reference:
     def _request(self, message: JSON, arrays: Mapping[str, Any]) -> tuple[JSON, Arrays]:
         (process,) = self._running
         process.deadline = time.monotonic() + self._timeout_s
-        return process.request(message, arrays)
+        return process.request(message, arrays, most_bytes=_MOST_BYTES)
 
     def _started(self) -> DeviceProcess:
         if importlib.util.find_spec("torch") is None:

@@ -202,6 +202,11 @@ def answer(state, message, arrays):
     return {"seconds": taken}, {}
 
 
+def one_line(error):
+    """Returns what was raised; messages of torch have many lines."""
+    return " ".join(f"{type(error).__name__}: {error}".split())[:1000]
+
+
 def main():
     """Serves until the parent is gone."""
     spec = importlib.util.spec_from_file_location("device", pathlib.Path(__file__).with_name("device.py"))
@@ -215,8 +220,8 @@ def main():
         try:
             told, arrays = answer(state, *received)
             json.dumps(told)
-        except Exception as error:  # noqa: BLE001  # whatever a foreign file raises is an answer
-            told, arrays = {"failed": "raised", "log": f"{type(error).__name__}: {error}"}, {}
+        except BaseException as error:  # noqa: BLE001  # whatever a foreign file raises is an answer, an exit too
+            told, arrays = {"failed": "raised", "log": one_line(error)}, {}
         pipes.write(told, arrays)
 
 

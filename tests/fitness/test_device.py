@@ -1,6 +1,7 @@
 """The worker in Python, with Triton's interpreter in place of a GPU: everything but the clock is real."""
 
 import importlib.util
+import re
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -53,6 +54,26 @@ def test_every_task_has_a_correct_triton_seed(task):
         made.close()
 
 
+ANSWERS = """\
+import gc, os, struct
+def answer(head):
+    fd = next(each for each in gc.get_objects() if type(each).__name__ == "Pipes").send
+    size = 1 << 34 if head == "" else len(head)
+    data = memoryview(struct.pack("<Q", size) + head.encode())
+    while data:
+        data = data[os.write(fd, data):]
+    os._exit(0)
+"""
+FORGED = {
+    "a long answer": "",
+    "a deep answer": "[" * 100_000,
+    "an endless axis": '{"arrays": [{"name": "y@0", "dtype": "f4", "shape": [Infinity]}]}',
+    "huge outputs": '{"arrays": [{"name": "y@0", "dtype": "f8", "shape": [4294967296, 4294967296]}]}',
+    "a program as dtype": '{"arrays": [{"name": "y@0", "dtype": "((", "shape": [1]}]}',
+    "forms that are numbers": '{"arrays": [], "forms": [1, 2]}',
+    "a shape that is a number": '{"arrays": [], "forms": [{"plain": 1, "dtype": "float32", "shape": 3}, {}]}',
+    "tampering in numbers": '{"arrays": [], "forms": [], "tampered": 5}',
+}
 CHEATS = {
     "zeros": ("return torch.zeros(x.shape[0])", "", {Status.WRONG_VALUE}),
     "nan": ("return torch.full((x.shape[0],), float('nan'))", "", {Status.WRONG_VALUE}),
@@ -86,6 +107,11 @@ CHEATS = {
         "",
         {Status.WRONG_VALUE, Status.NO_RESULT, Status.WRONG_SHAPE, Status.CRASHED},
     ),
+    **{
+        name: (f"answer({head!r})", ANSWERS, {Status.NO_RESULT, Status.WRONG_SHAPE, Status.TAMPERED})
+        for name, head in FORGED.items()
+    },
+    "says half a character": ("raise RuntimeError(chr(0xD800) + chr(27) + '[31m')", "", {Status.CRASHED}),
     "syntax error": ("return (", "", {Status.CRASHED}),
     "no entry point": ("return x", "def other(): pass\ndel kernel_fn if False else None", {Status.CRASHED}),
 }
@@ -97,6 +123,7 @@ def test_cheats_do_not_score(evaluator, name):
     evaluation = judged(evaluator, body, before)
 
     assert evaluation.status in expected, evaluation.log
+    assert not re.search("[\x00-\x08\x0b-\x1f\ud800-\udfff]", evaluation.log)
 
 
 HONEST = {
