@@ -48,6 +48,7 @@ _IN_SYMBOLS = {
         r"|fopen(?:64)?|mmap(?:64)?|mprotect|shm_open|memfd_create|prctl|unshare|setns|clone)$"
     ),
 }
+_MOST_SYMBOLS, _LONGEST_NAME = 1 << 14, 1 << 12
 _IN_BYTES = {"calls_blas": re.compile(rb"cblas_[sdcz]gem|libopenblas|libmkl|libblas|libcblas|libblis")}
 
 
@@ -122,8 +123,11 @@ def _read_symbols(data: bytes) -> Symbols:
             continue
         strings = sections[section[6]]
         names = data[strings[4] : strings[4] + strings[5]]
+        if section[5] > _MOST_SYMBOLS * 24:
+            raise ValueError("more symbols than a kernel has")
         for at in range(section[4], section[4] + section[5], 24):
             name, _, _, index = struct.unpack_from("<IBBH", data, at)
-            text = names[name : names.index(b"\0", name)].decode("ascii", "replace")
+            text = names[name : names.index(b"\0", name, name + _LONGEST_NAME)].decode("ascii", "replace")
             (defined if index else undefined).add(text)
+        break  # an object has one such table
     return Symbols(frozenset(defined), frozenset(undefined))

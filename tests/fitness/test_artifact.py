@@ -88,6 +88,15 @@ def test_code_and_data_count(digest):
     assert digest(elf(CODE)) != digest(elf((1, 6, b"cod2")))
 
 
-@pytest.mark.parametrize("data", [b"no object", elf(CODE, count=60000), b"\x7fELF\x02\x01"])
+def lying(offset: int, form: str, *values: int) -> bytes:
+    data = bytearray(elf(CODE))
+    struct.pack_into(form, data, offset, *values)
+    return bytes(data)
+
+
+FAR, OVERLAPPING = lying(0x28, "<Q", 2**64 - 64), lying(0x3A, "<HH", 0, 60000)
+
+
+@pytest.mark.parametrize("data", [b"no object", elf(CODE, count=60000), b"\x7fELF\x02\x01", FAR, OVERLAPPING])
 def test_of_what_is_no_sound_object_every_byte_counts(digest, data):
     assert digest(data) != digest(data + b" ")
