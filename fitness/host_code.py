@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import platform
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from .build import scratch
@@ -17,7 +17,7 @@ _OPTIONS = ("--disassemble", "--section=.text", "--no-show-raw-insn", "--no-addr
 
 
 def host_metrics(path: Path, sandbox: Sandbox) -> Mapping[str, float]:
-    """Counts the instructions of a shared object; the disassembler runs confined, for it reads what a candidate built.
+    """Counts the instructions of a shared object.
 
     Empty where there is no ``objdump``, on processors other than x86-64, and for code too long to be printed.
 
@@ -25,14 +25,28 @@ def host_metrics(path: Path, sandbox: Sandbox) -> Mapping[str, float]:
         SandboxError: The sandbox does not come up.
     """
     tool = _objdump()
-    if tool is None:
-        return {}
+    return x86_metrics(listing((tool, *_OPTIONS), path, sandbox, _LIMITS)) if tool else {}
+
+
+def listing(command: Sequence[str], binary: Path, sandbox: Sandbox, limits: Limits) -> str:
+    """Returns what a disassembler prints of a binary that a candidate built; confined, for it reads what is hostile.
+
+    Args:
+        command: The program and its options; the binary follows them.
+        binary: A file.
+        sandbox: Confines it.
+        limits: Of its run; a listing longer than its ``file_bytes`` counts as none.
+
+    Raises:
+        SandboxError: The sandbox does not come up.
+    """
     with scratch() as folder:
         folder.chmod(0o777)  # the sandbox's user is another one
-        argv = ("/bin/sh", "-c", 'exec "$@" > listing', "sh", tool, *_OPTIONS, str(path))
-        done = sandbox.run(argv, Cell(reads=(path,), scratch=folder, environment={"LC_ALL": "C"}), _LIMITS)
-        listing = folder / "listing"
-        return x86_metrics(read_text(listing)) if done.ok and not listing.is_symlink() else {}
+        argv = ("/bin/sh", "-c", 'exec "$@" > listing', "sh", *command, str(binary))
+        cell = Cell(reads=(binary, Path(command[0])), scratch=folder, environment={"LC_ALL": "C"})
+        done = sandbox.run(argv, cell, limits)
+        text = folder / "listing"
+        return read_text(text) if done.ok and not text.is_symlink() else ""
 
 
 @functools.cache

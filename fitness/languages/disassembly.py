@@ -5,12 +5,15 @@ from __future__ import annotations
 import functools
 import importlib.util
 import shutil
-import subprocess
 from pathlib import Path
 
+from ..compiler import find_compiler
+from ..host_code import listing
+from ..sandbox import Limits, find_sandbox
 from ..static import Metrics, sass_metrics
 
 _PLACES = {"triton": "backends/nvidia/bin", "nvidia": "cu13/bin"}
+_LIMITS = Limits(wall_s=60.0, cpu_s=60, memory_bytes=4 << 30, file_bytes=1 << 28)
 
 
 @functools.cache
@@ -29,12 +32,11 @@ def find_nvdisasm() -> str | None:
 
 
 def sass(cubin: Path) -> Metrics:
-    """Counts the instructions of a binary; empty where there is no disassembler or it does not know the binary."""
+    """Counts the instructions of a binary; empty where there is no disassembler or it does not know the binary.
+
+    Raises:
+        SandboxError: Nothing can be confined here.
+        ToolchainError: There is no compiler that builds the sandbox.
+    """
     tool = find_nvdisasm()
-    if tool is None:
-        return {}
-    try:
-        done = subprocess.run([tool, "-c", str(cubin)], capture_output=True, text=True, timeout=60, check=False)
-    except (OSError, subprocess.TimeoutExpired):
-        return {}
-    return sass_metrics(done.stdout) if done.returncode == 0 else {}
+    return sass_metrics(listing((tool, "-c"), cubin, find_sandbox(find_compiler()), _LIMITS)) if tool else {}

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import os
+import stat
+import tempfile
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,6 +29,7 @@ from .disassembly import sass
 from .python_hosted import module_ahead, require, versions, write_module
 
 _MODULES = {"torch": "pip install torch", "triton": "pip install triton"}
+_MOST_BINARIES, _MOST_BYTES = 64, 1 << 26
 
 
 @dataclass(frozen=True)
@@ -69,15 +75,32 @@ def compiled_metrics(cache: Path, arch: str) -> Metrics:
     Files of a candidate's own process: facts for people, models and descriptors, and for no verdict.
     """
     suffix = "hsaco" if arch.startswith("gfx") else "cubin"
-    binaries = [path for path in sorted(cache.glob(f"*/*.{suffix}")) if path.is_file() and not path.is_symlink()]
-    longest = max(binaries, key=lambda path: path.stat().st_size, default=None)
-    found = []
-    for path in binaries:
-        try:
-            found.append(_launch(path.with_suffix(".json"), arch, disassemble=path == longest))
-        except (OSError, ValueError, KeyError, TypeError, ModuleNotFoundError):
-            continue  # it was tampered with, or pyelftools is not installed
-    return combine(found)
+    with tempfile.TemporaryDirectory(prefix="kernelwright-") as folder:
+        binaries = []
+        for number, path in enumerate(itertools.islice(cache.glob(f"*/*.{suffix}"), _MOST_BINARIES)):
+            own = Path(folder) / f"{number}.{suffix}"
+            if all(_copied(path.with_suffix(ending), own.with_suffix(ending)) for ending in (f".{suffix}", ".json")):
+                _copied(path.with_suffix(".amdgcn"), own.with_suffix(".amdgcn"))
+                binaries.append(own)
+        longest = max(binaries, key=lambda path: path.stat().st_size, default=None)
+        found = []
+        for path in binaries:
+            with suppress(Exception):  # it was tampered with, or pyelftools is not installed
+                found.append(_launch(path.with_suffix(".json"), arch, disassemble=path == longest))
+        return combine(found)
+
+
+def _copied(path: Path, own: Path) -> bool:
+    """Copies a file that a candidate may turn into anything at any moment, unless it is no plain file of some size."""
+    try:
+        with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                return False
+            data = file.read(_MOST_BYTES + 1)
+    except OSError:
+        return False
+    own.write_bytes(data)
+    return len(data) <= _MOST_BYTES
 
 
 def _launch(path: Path, arch: str, *, disassemble: bool = True) -> Metrics:

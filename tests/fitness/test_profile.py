@@ -142,6 +142,12 @@ def test_the_binary_inside_a_cuda_object_tells_its_registers():
     assert object_metrics(built.path, "sm_90a")["registers"] > 0
 
 
+def test_an_object_full_of_damaged_binaries_tells_nothing(tmp_path):
+    (tmp_path / "kernel.so").write_bytes(b"." + (b"\x7fELF\x02\x01" + bytes(12) + b"\xbe\x00" + bytes(50)) * 30_000)
+
+    assert not object_metrics(tmp_path / "kernel.so", "sm_90a").get("registers")
+
+
 @pytest.mark.skipif(not ELFTOOLS or importlib.util.find_spec("triton") is None, reason="needs Triton and pyelftools")
 def test_tritons_own_cache_tells_the_registers(tmp_path, monkeypatch):
     import triton
@@ -170,5 +176,10 @@ def test_a_cache_that_was_tampered_with_tells_nothing(tmp_path):
     (tmp_path / "key" / "kernel.cubin").write_bytes(b"\x7fELF\x02\x01 and no more")
     (tmp_path / "key" / "kernel.json").write_text('{"shared": "many"}')
     (tmp_path / "key" / "other.cubin").symlink_to(Path("/dev/zero"))
+    for name, facts in {"deep": "[" * 100_000, "huge": '{"shared": 1e999, "num_warps": 0}'}.items():
+        (tmp_path / "key" / f"{name}.cubin").write_bytes(b"\x7fELF\x02\x01" + bytes(range(1, 250)))
+        (tmp_path / "key" / f"{name}.json").write_text(facts)
+    (tmp_path / "key" / "endless.cubin").write_bytes(b"")
+    (tmp_path / "key" / "endless.json").symlink_to(Path("/dev/zero"))
 
     assert {} == compiled_metrics(tmp_path, "sm_90a")
