@@ -183,7 +183,8 @@ class Evaluator:
 
     def close(self) -> None:
         """Ends workers that wait for candidates, where the target has such."""
-        close = getattr(self._stages.bench, "close", None)
+        with self._making:
+            close = getattr(self._made.bench, "close", None) if self._made is not None else None
         if close is not None:
             close()
 

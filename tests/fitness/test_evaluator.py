@@ -188,3 +188,7 @@ def test_a_sanitizer_sees_a_read_past_the_end(shared):
 @pytest.mark.slow
 def test_a_sanitizer_finds_nothing_in_a_clean_kernel(shared):
     assert shared.sanitize(Kernel(PLAIN, "cpp"))["address"] == "clean"
+
+
+def test_closing_what_was_not_used_starts_nothing():
+    Evaluator(Twice(), Cpu(), Cpp(compiler="/nowhere/g++")).close()
