@@ -9,7 +9,9 @@ import json
 import os
 import shutil
 import tempfile
+import zlib
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -183,12 +185,15 @@ def _open_readable(path: Path) -> BinaryIO:
     try:
         if path.suffix == ".gz":
             # Answers are read by position, which a compressed stream cannot do.
-            unpacked = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the journal
-            with gzip.open(path) as packed:
+            with ExitStack() as stack:
+                packed = stack.enter_context(gzip.open(path))
+                unpacked = stack.enter_context(tempfile.TemporaryFile())
                 shutil.copyfileobj(packed, unpacked)
-            unpacked.seek(0)
+                unpacked.seek(0)
+                stack.pop_all()  # it lives as long as the journal
+                packed.close()
             return unpacked
         return path.open("rb")
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or error
         raise JournalError(f"{path}: cannot be read ({reason})") from error

@@ -169,8 +169,11 @@ def _time_scale(axis: Axes, values: Sequence[float]) -> None:
 
 
 def plain(text: str) -> str:
-    """Returns a text that is drawn as it stands; Matplotlib would read what is between two dollar signs as formula."""
-    return text.replace("$", r"\$")
+    """Returns a text that is drawn as it stands: Matplotlib reads what is between dollar signs as formula.
+
+    Halves of surrogate pairs, which it cannot draw, are spelt out.
+    """
+    return text.encode("utf-8", "backslashreplace").decode().replace("$", r"\$")
 
 
 def drawn(draw: Callable[[Axes], object], size: tuple[float, float]) -> Figure:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -66,7 +67,7 @@ def _run(path: Path, journal: Path) -> Run:
         config=config,
         config_text=config_text,
         environment={key: value for key, value in environment.items() if key not in ("schema", "choices")},
-        choices=environment.get("choices", {}),
+        choices={str(key): str(value) for key, value in environment.get("choices", {}).items()},
         candidates=list(_candidates(records, answers)),
         sources={each["kernel"]: each["source"] for each in _lines(path / "kernels" / "sources.jsonl")},
         best_digest=best,
@@ -74,7 +75,7 @@ def _run(path: Path, journal: Path) -> Run:
         evaluations=records[-1]["evaluations"] if records else 0,
         duels=records[-1]["duels"] if records else 0,
         counts=records[-1]["funnel"] if records else {},
-        elapsed_s=result.get("elapsed_s", answers.elapsed_s),
+        elapsed_s=number(result.get("elapsed_s")) or number(answers.elapsed_s) or 0.0,
         verification=answers.verifications.get(best or ""),
         calibration=answers.calibration,
         ended=result.get("ended", ""),
@@ -165,6 +166,14 @@ def candidate_of(slot: JSON, generation: int, evaluation: Evaluation | None, cha
         arm=slot.get("arm", ""),
         origin=slot.get("origin", ""),
     )
+
+
+def number(value: Any) -> float | None:
+    """Returns a finite number from a record; None where it is none."""
+    try:
+        return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
+    except OverflowError:  # whole numbers of JSON have no end
+        return None
 
 
 def _lines(path: Path) -> Iterator[JSON]:

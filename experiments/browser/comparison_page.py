@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from urllib.parse import urlencode
 
 import numpy as np
 from flask import Response, request
@@ -20,6 +19,7 @@ from .figures import Curve
 from .filtering import differing, matching
 from .recording import Recording
 from .summary import Summary
+from .wording import query_text
 
 COSTS = ("evaluations", "seconds", "tokens")
 MOST_RUNS = 60
@@ -52,7 +52,7 @@ def _figure_query(collection: Collection, runs: Sequence[Summary]) -> str:
     """Returns the query of the figure, which differs when one of the runs has grown."""
     versions = "".join(collection.recording(run.path).version for run in runs)
     version = hashlib.sha256(versions.encode()).hexdigest()[:12]
-    return urlencode([*(("run", run.path) for run in runs), ("cost", _cost()), ("by", asked("by")), ("v", version)])
+    return query_text([*(("run", run.path) for run in runs), ("cost", _cost()), ("by", asked("by")), ("v", version)])
 
 
 def curves_figure(collection: Collection) -> Response:

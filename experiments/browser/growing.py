@@ -5,9 +5,13 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 from ..faults import RunError
 from .root import Root
+
+LONGEST_LINE_BYTES = 32_000_000
+"""No line of a run is so long: a generation of 20,000 candidates has half of it."""
 
 
 class GrowingFile:
@@ -44,7 +48,7 @@ class GrowingFile:
         """Yields the lines that were added since the last call, each with the offset of its first byte.
 
         Raises:
-            RunError: The file is damaged, no plain file, or out of the root.
+            RunError: The file is damaged, no plain file, out of the root, or has a line that no run writes.
             OSError: It cannot be read.
         """
         try:
@@ -56,9 +60,7 @@ class GrowingFile:
         try:
             with self._root.open(self.path) as file:
                 file.seek(self._end)
-                for line in file:
-                    if not line.endswith(b"\n"):
-                        break
+                while (line := self._line(file)).endswith(b"\n"):
                     offset, self._end = self._end, self._end + len(line)
                     yield offset, line
         except (EOFError, zlib.error) as fault:
@@ -69,12 +71,23 @@ class GrowingFile:
         """Returns the line that begins at an offset.
 
         Raises:
-            RunError: The file is damaged.
+            RunError: The file is damaged, or the line is longer than any that a run writes.
             OSError: It cannot be read any more.
         """
         try:
             with self._root.open(self.path) as file:
                 file.seek(offset)
-                return file.readline()
+                return self._line(file)
         except (EOFError, zlib.error) as fault:
             raise RunError(f"{self.path.name} is damaged: {fault}") from fault
+
+    def _line(self, file: BinaryIO) -> bytes:
+        """Reads one line, and of one that is to fill the memory only a part.
+
+        Raises:
+            RunError: It is too long.
+        """
+        line = file.readline(LONGEST_LINE_BYTES)
+        if len(line) == LONGEST_LINE_BYTES:
+            raise RunError(f"{self.path.name} has a line of more than {LONGEST_LINE_BYTES:,} bytes, and is not read on")
+        return line

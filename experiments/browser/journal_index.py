@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -116,11 +117,11 @@ class JournalIndex:
     def _note(self, offset: int, line: bytes) -> None:
         """Remembers the place of one answer."""
         head = HEAD.match(line)
-        if head is None:
+        if head is None or not math.isfinite(at_s := float(head[3])):
             if len(self.damages) < DAMAGES_TOLD:
                 self.damages.append(f"{self.file.path.name}: line {self._lines} cannot be read and is left out")
             return
-        kind, key, at_s = sys.intern(head[1].decode()), head[2].decode(), float(head[3])
+        kind, key = sys.intern(head[1].decode()), head[2].decode()
         self.latest_s = max(self.latest_s, at_s)
         self.counts[kind] += 1
         if kind == "duel":

@@ -16,7 +16,7 @@ from ..wording import duration_text, speedup_text, time_text
 from . import answering, candidate_page, comparison_page, list_page, run_page, style
 from .collection import Collection
 from .stored import told
-from .wording import ago, quantity, short, shortened, times, verdict, with_page
+from .wording import ago, quantity, query_text, short, shortened, times, verdict, with_page
 
 HOSTS = ["127.0.0.1", "localhost"]
 """Names under which this machine calls itself. A page of a stranger's whose name is made to point here is refused."""
@@ -71,6 +71,7 @@ def application(collection: Collection) -> Flask:
         "duration": duration_text,
         "speedup": speedup_text,
         "times": times,
+        "urlencode": query_text,
         "quantity": quantity,
         "verdict": verdict,
         "short": short,

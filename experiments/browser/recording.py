@@ -21,13 +21,13 @@ from fitness import Calibration, Duel, Evaluation
 from llm import Completion, Request
 
 from ..faults import RunError
-from ..records import candidate_of
+from ..records import candidate_of, number
 from ..runs import Candidate, Run
 from ..transcript import Exchange
 from .growing import GrowingFile
 from .journal_index import JournalIndex
 from .root import Root
-from .slots import checked, number, totals, verdict_of
+from .slots import checked, totals, verdict_of
 from .stored import FAULTS, Facts, read_facts, told
 
 JSON = dict[str, Any]
@@ -206,7 +206,7 @@ class Recording:
 
     def _snapshot(self) -> Run:
         """Returns the run as it stands, with the whole verdict on its best kernel."""
-        facts, last = self._facts, self._last
+        facts, last, elapsed_s = self._facts, self._last, number(self._facts.result.get("elapsed_s"))
         best = last.get("best")
         whole, verified = self._verdict_on(best, "evaluation"), self._verdict_on(best, "verification")
         return Run(
@@ -225,7 +225,7 @@ class Recording:
             evaluations=last.get("evaluations", 0),
             duels=last.get("duels", 0),
             counts=last.get("funnel", {}),
-            elapsed_s=number(facts.result.get("elapsed_s"), self.journal.latest_s),
+            elapsed_s=self.journal.latest_s if elapsed_s is None else elapsed_s,
             verification=verified,
             calibration=self._calibration(),
             ended=str(facts.result.get("ended", "")),

@@ -63,8 +63,3 @@ def totals(record: JSON) -> JSON:
         for operator, counts in record["funnel"].items()
     }
     return {**{name: int(record[name]) for name in names}, "funnel": funnel, "best": str(record["best"]["kernel"])}
-
-
-def number(value: Any, otherwise: float) -> float:
-    """Returns a number from a record, or another where it is none."""
-    return float(value) if isinstance(value, int | float) else otherwise

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,7 +15,19 @@ from ..analysis.tables import FAILURE, RESULT
 from ..faults import RunError, one_line
 from .root import Root
 
-FAULTS = (RunError, OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, yaml.YAMLError)
+FAULTS = (
+    RunError,
+    OSError,
+    ValueError,
+    KeyError,
+    TypeError,
+    AttributeError,
+    EOFError,
+    OverflowError,
+    RecursionError,
+    zlib.error,
+    yaml.YAMLError,
+)
 """What a damaged record may raise while it is read."""
 
 

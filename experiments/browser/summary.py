@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from ..analysis.run_columns import journal_path
+from ..records import number
 from ..runs import subject
 from .root import Root
 from .stored import FAULTS, Facts, read_facts, told
@@ -64,8 +64,10 @@ def summarise(root: Root, path: str, state: str, changed_s: float) -> Summary:
     problems = list(facts.problems)
     config: Mapping[str, Any] = {}
     totals: Mapping[str, Any] = {}
+    leaves: Mapping[str, str] = {}
     try:
         config = _configuration(root, run_dir)
+        leaves = _leaves(config)
         totals = _totals(root, run_dir)
     except FAULTS as fault:
         problems.append(told(fault))
@@ -73,7 +75,7 @@ def summarise(root: Root, path: str, state: str, changed_s: float) -> Summary:
         problems.append("holds no journal.jsonl: the run was stopped before it began, or this file was lost")
     failure = str(facts.failure.get("error", "")) if state == "failed" else ""
     figures = _figures(facts, totals)
-    values = {**_leaves(config), **facts.choices, "state": "broken" if problems else state}
+    values = {**leaves, **facts.choices, "state": "broken" if problems else state}
     return Summary(
         path=path,
         state=values["state"],
@@ -117,23 +119,19 @@ def _figures(facts: Facts, totals: Mapping[str, Any]) -> dict[str, Any]:
     result, best = facts.result, totals.get("best")
     verification = result.get("verification")
     return {
-        "best": _number(best.get("speedup") if isinstance(best, dict) else None),
-        "verified": _number(verification.get("speedup") if isinstance(verification, dict) else None),
-        "evaluations": int(_number(totals.get("evaluations")) or 0),
-        "tokens": int(_number(totals.get("tokens")) or 0),
-        "elapsed_s": _number(result.get("elapsed_s")),
+        "best": number(best.get("speedup") if isinstance(best, dict) else None),
+        "verified": number(verification.get("speedup") if isinstance(verification, dict) else None),
+        "evaluations": int(number(totals.get("evaluations")) or 0),
+        "tokens": int(number(totals.get("tokens")) or 0),
+        "elapsed_s": number(result.get("elapsed_s")),
     }
 
 
 def _interval(facts: Facts) -> tuple[float, float] | None:
     verification = facts.result.get("verification")
     found = verification.get("interval") if isinstance(verification, dict) else None
-    numbers = [_number(each) for each in found] if isinstance(found, list) else []
+    numbers = [number(each) for each in found] if isinstance(found, list) else []
     return (numbers[0], numbers[1]) if len(numbers) == 2 and None not in numbers else None  # type: ignore[return-value]
-
-
-def _number(value: Any) -> float | None:
-    return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
 
 
 def _title(choices: Mapping[str, str], config: Mapping[str, Any]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from urllib.parse import urlencode
 
 from ..runs import Candidate
@@ -29,9 +29,14 @@ def shortened(text: str) -> str:
     return text if len(text) <= 40 else text[:39] + "…"
 
 
+def query_text(values: Mapping[str, object] | Sequence[tuple[str, object]]) -> str:
+    """Returns the query of an address. What UTF-8 cannot hold is spelt out; such an address finds nothing."""
+    return urlencode(values, errors="backslashreplace")
+
+
 def with_page(query: Mapping[str, str], page: int) -> str:
     """Returns the query of another page of the same list."""
-    return urlencode({**{key: value for key, value in query.items() if value}, "page": page})
+    return query_text({**{key: value for key, value in query.items() if value}, "page": page})
 
 
 def ago(when_s: float) -> str:

@@ -289,6 +289,15 @@ def test_a_compressed_journal_can_be_replayed_but_not_continued(tmp_path: Path, 
         Journal(packed)
 
 
+@pytest.mark.parametrize("damage", [lambda whole: whole[:30], lambda whole: whole[:12] + b"\xff" * 40])
+def test_a_damaged_compressed_journal_is_told(tmp_path: Path, path: Path, damage) -> None:
+    packed = tmp_path / "journal.jsonl.gz"
+    packed.write_bytes(damage(gzip.compress(filled(path))))
+
+    with pytest.raises(JournalError, match="cannot be read"):
+        list(read_journal(packed))
+
+
 def test_reading_yields_every_answer_with_its_time(path: Path) -> None:
     filled(path)
 
