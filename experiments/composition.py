@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -34,9 +35,28 @@ def composed(overrides: Sequence[str], config_dir: Path | None = None) -> DictCo
     """
     check_groups(overrides)
     own = [f"hydra.searchpath=[file://{config_dir.resolve()}]"] if config_dir is not None else []
-    GlobalHydra.instance().clear()
-    with initialize_config_module(config_module="conf", version_base=VERSION_BASE):
+    with _initialized():
         return compose("config", overrides=[*own, *overrides])
+
+
+def composed_hydra(overrides: Sequence[str]) -> DictConfig:
+    """Returns the configuration of Hydra itself: its launcher, its sweeper.
+
+    Args:
+        overrides: Of Hydra's own keys, e.g. ``["hydra/launcher=ray"]``.
+
+    Raises:
+        HydraException: An override names something that does not exist.
+    """
+    with _initialized():
+        config: DictConfig = compose("config", overrides=[*overrides], return_hydra_config=True).hydra
+        return config
+
+
+def _initialized() -> AbstractContextManager[None]:
+    """Makes Hydra find our configuration, whatever was initialised before."""
+    GlobalHydra.instance().clear()
+    return initialize_config_module(config_module="conf", version_base=VERSION_BASE)
 
 
 def check_groups(arguments: Sequence[str]) -> None:

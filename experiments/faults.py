@@ -118,6 +118,8 @@ def system(fault: OSError) -> str:
 def composition(fault: Exception) -> str:
     """Returns what Hydra or OmegaConf refused: the key, and what is allowed there."""
     cause = fault.__cause__
+    if isinstance(cause, ConfigError):  # a constructor's own, which Hydra wraps
+        return one_line(str(cause))
     if isinstance(fault, MissingConfigException) and fault.missing_cfg_file is not None and fault.options is not None:
         group, _, name = fault.missing_cfg_file.rpartition("/")
         return f"{group}={name}: unknown {group}; {choices(name, fault.options)}"

@@ -123,7 +123,7 @@ def check_settings(config: DictConfig) -> None:
     if all(_at(tree, key) is None for key in ENDS):
         raise ConfigError(f"generations: nothing ends this run; set one of {', '.join(ENDS)}")
     for path, node in _targets(tree, ""):
-        _check_node(path, node)
+        check_node(path, node)
 
 
 def _at(tree: Mapping[str, Any], path: str) -> Any:
@@ -152,7 +152,7 @@ def _targets(node: Any, path: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
             yield from _targets(value, f"{path}[{index}]")
 
 
-def _check_node(path: str, node: Mapping[str, Any]) -> None:
+def check_node(path: str, node: Mapping[str, Any]) -> None:
     """Compares one node with the signature that it names.
 
     Raises:

@@ -149,8 +149,19 @@ class OptunaSweeper(Sweeper):
 
 
 def suggested(trial: optuna.Trial, space: Mapping[str, Override]) -> list[str]:
-    """Returns the overrides of a trial, and notes them with it."""
-    chosen = [f"{key}={_suggest(trial, key, override)}" for key, override in space.items()]
+    """Returns the overrides of a trial, and notes them with it.
+
+    Raises:
+        ConfigError: Optuna cannot search these values, or the study was begun with others.
+    """
+    from experiments.faults import ConfigError
+
+    chosen = []
+    for key, override in space.items():
+        try:
+            chosen.append(f"{key}={_suggest(trial, key, override)}")
+        except ValueError as fault:
+            raise ConfigError(f"{override.input_line}: {fault}") from fault
     trial.set_user_attr("overrides", chosen)
     return chosen
 

@@ -101,5 +101,5 @@ def test_a_sweep_is_one_slurm_array_and_a_refused_one_is_told_in_a_line(space, t
 
     assert 1 == done.returncode
     assert set() == {f"#SBATCH {each}" for each in asked} - {*lines}
-    assert "error: the launcher failed: sbatch: error: invalid partition specified: fast" in done.stderr
+    assert "error: the launcher or sweeper failed: sbatch: error: invalid partition specified: fast" in done.stderr
     assert "Traceback" not in done.stderr

@@ -77,6 +77,37 @@ def test_what_is_out_of_range_is_refused(wrong):
 
 
 @pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["hydra/sweeper=optuna", "hydra.sweeper.trials=many"], "hydra.sweeper.trials: must be a whole number"),
+        (["hydra/sweeper=optuna", "hydra.sweeper.seed=x"], "hydra.sweeper.seed: must be a whole number or null"),
+        (["hydra/launcher=ray", "hydra.launcher.num_cpus=all"], "hydra.launcher.num_cpus: must be a number"),
+    ],
+)
+def test_settings_of_a_wrong_type_are_refused_before_anything_starts(monkeypatch, arguments, message):
+    monkeypatch.setattr("experiments.launching.find_spec", lambda name: sys)
+
+    with pytest.raises(ConfigError, match=message):
+        check_launchers(arguments)
+
+
+@pytest.mark.parametrize("override", ["key=interval(5,1)", "key=tag(log,interval(0,1))"])
+def test_values_that_optuna_cannot_search_are_told(override):
+    (parsed,) = OverridesParser.create().parse_overrides([override])
+
+    with pytest.raises(ConfigError, match=r"key=.*(low|high)"):
+        suggested(optuna.create_study().ask(), {"key": parsed})
+
+
+def test_a_storage_that_cannot_be_opened_is_told(tmp_path, command):
+    arguments = ["-m", "hydra/sweeper=optuna", f"hydra.sweep.dir={tmp_path}", "mu=2,3"]
+    done = command("run", *arguments, "hydra.sweeper.storage=nowhere")
+
+    assert (1, 1) == (done.returncode, len(done.stderr.splitlines())), done.stderr
+    assert "error: the launcher or sweeper failed: Could not parse" in done.stderr
+
+
+@pytest.mark.parametrize(
     ("argument", "module", "package"),
     [
         ("hydra/sweeper=optuna", "optuna", "optuna"),
