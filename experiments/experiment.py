@@ -19,7 +19,7 @@ from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from yaml import YAMLError
 
-from .faults import ConfigError, choices
+from .faults import ConfigError, choices, one_line
 
 FILE_NAME = "experiment.yaml"
 RECORDS = "records.jsonl"
@@ -28,6 +28,7 @@ METRICS = ("speedup", "area_evaluations", "area_seconds", "area_tokens", "evalua
 BUDGETS = ("evaluations", "seconds", "tokens")
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*")
 """What arms and tasks may be called: they are names of directories."""
+MOST_SEEDS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +137,7 @@ def read_seeds(value: Any) -> tuple[int, ...]:
     """Returns seeds from a number of them, a list, or the text of either.
 
     Raises:
-        ConfigError: It is neither.
+        ConfigError: It is neither, or they are too many.
     """
     if isinstance(value, str):
         words = value.strip("[] ").split(",")
@@ -144,6 +145,8 @@ def read_seeds(value: Any) -> tuple[int, ...]:
             raise ConfigError(f"seeds: give how many, or a list such as 0,1,2; is {value!r}")
         numbers = [int(word) for word in words]
         value = numbers if "," in value or "[" in value else numbers[0]
+    if isinstance(value, int) and value > MOST_SEEDS:
+        raise ConfigError(f"seeds: give at most {MOST_SEEDS:,}, or a list such as [0, 1, 2]; is {value:,}")
     if isinstance(value, int) and not isinstance(value, bool) and value > 0:
         return tuple(range(value))
     if isinstance(value, list) and value and all(isinstance(each, int) for each in value):
@@ -167,7 +170,7 @@ def load_experiment(path: Path, scale: str = "") -> Experiment:
     except OSError as fault:
         raise ConfigError(f"{path}: {fault.strerror}") from fault
     except (YAMLError, OmegaConfBaseException, UnicodeDecodeError) as fault:
-        raise ConfigError(f"{path}: is no YAML: {' '.join(str(fault).split())}") from fault
+        raise ConfigError(f"{path}: is no YAML: {one_line(str(fault))[:300]}") from fault
     if not isinstance(data, dict):
         raise ConfigError(f"{path}: declares no experiment; it needs arms, tasks and seeds")
     try:

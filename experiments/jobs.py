@@ -79,7 +79,7 @@ class Job:
 
 def jobs_of(experiment: Experiment, sweep_dir: Path) -> list[Job]:
     """Returns all jobs, seed after seed, so that a sweep that is cut short is even over arms and tasks."""
-    budget = [f"budget.{name}={value:g}" for name, value in experiment.budget.items()]
+    budget = [f"budget.{name}={value:.15g}" for name, value in experiment.budget.items()]
     given = (*experiment.overrides, *(override for arm in experiment.arms.values() for override in arm))
     if budget and not any(override.startswith("generations=") for override in given):
         budget.append("generations=null")  # the budget ends the run, not a number of generations

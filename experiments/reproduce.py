@@ -23,6 +23,7 @@ from rich.progress import track
 from rich.table import Table
 
 from . import faults
+from .experiment import FILE_NAME, load_experiment
 from .faults import RunError
 from .names import check_import_names
 from .papers.question import conclude, module_of
@@ -74,7 +75,7 @@ def reproduce_sweep(stored: Path, target: Path, most: int | None = None) -> str:
     runs = stored_runs(target)
     chosen = runs if most is None else runs[:: max(1, -(-len(runs) // most))]
     replay_all(chosen, stored.name)
-    conclude(module_of(stored.name), target, target, quiet=True)
+    conclude(module_of(load_experiment(target / FILE_NAME).name), target, target, quiet=True)
     tables = sorted(stored.glob("*.csv"))
     for table in tables:
         if table.read_bytes() != (target / table.name).read_bytes():

@@ -80,7 +80,8 @@ def machine(sweep_dir: Path) -> dict[str, Any]:
         calibration = read_answers(journal, keep=set()).calibration if journal is not None else None
         if calibration is not None:
             floors.append(calibration.noise_floor)
-            loads.append(float(calibration.facts.get("load_average", float("nan"))))
+            if "load_average" in calibration.facts:
+                loads.append(float(calibration.facts["load_average"]))
     first = environments[0] if environments else {}
     facts = {key: value for key, value in first.items() if key not in ("schema", "choices", "later_attempts")}
     differing = sorted({key for each in environments for key in facts if each.get(key) != facts[key]})

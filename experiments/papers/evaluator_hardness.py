@@ -8,8 +8,9 @@ Here, CPU scale: the same search under two evaluators. The weak one checks one i
 errors of 0.01 + 0.01 |expected|; the hard one is the evaluator of this toolkit. Every winner of either is then judged
 once more by the hard one, and so are four planted cheats. One task, softmax over rows of 16,384, whose outputs are
 below 0.01: the share of such tasks is ours to choose, so how far the mean falls says nothing about other
-benchmarks; that it falls does. Even the weak evaluator isolates candidates and poisons outputs. 30 seeds, 20
-evaluations.
+benchmarks; that it falls does. Even the weak evaluator isolates candidates and poisons outputs. The
+comparison is of what each evaluator reports of its own winners: the weak arm "better" there is a larger claim, no
+faster kernel. 30 seeds, 20 evaluations.
 
 Here, GPU scale (scale=gpu): three tasks, Triton kernels of a model, 128 evaluations, 10 seeds.
 """

@@ -36,11 +36,11 @@ def answer(name: str, argv: Sequence[str] | None = None) -> int:
     return faults.main(partial(_answer, name, sys.argv[1:] if argv is None else argv))
 
 
-def module_of(name: str) -> ModuleType:
-    """Returns the module of a shipped experiment, whatever the scale is that its name ends in."""
+def module_of(name: str) -> ModuleType | None:
+    """Returns the module of a shipped experiment, whatever the scale is that its name ends in; None of any other."""
     names = [path.stem for path in Path(__file__).parent.glob("*.yaml") if path.with_suffix(".py").exists()]
-    found = max((each for each in names if f"{name}_".startswith(f"{each}_")), key=len)
-    return importlib.import_module(f"{__package__}.{found}")
+    found = max((each for each in names if f"{name}_".startswith(f"{each}_")), key=len, default="")
+    return importlib.import_module(f"{__package__}.{found}") if found else None
 
 
 def _answer(name: str, argv: Sequence[str]) -> int:
@@ -61,17 +61,18 @@ def _answer(name: str, argv: Sequence[str]) -> int:
     return status
 
 
-def _step(module: ModuleType, name: str, order: Order) -> None:
+def _step(module: ModuleType | None, name: str, order: Order) -> None:
     """Runs what an experiment does before or after its sweep; most do nothing."""
     if hasattr(module, name):
         getattr(module, name)(order.experiment, order.sweep_dir)
 
 
-def conclude(module: ModuleType, sweep_dir: Path, out_dir: Path, *, quiet: bool = False) -> None:
+def conclude(module: ModuleType | None, sweep_dir: Path, out_dir: Path, *, quiet: bool = False) -> None:
     """Compares a sweep and writes everything that an experiment shows, from records alone.
 
     Args:
-        module: Of the experiment; one whose runs are lines of `RECORDS` has a ``conclude`` of its own.
+        module: Of the experiment; None where it has none. One whose runs are lines of `RECORDS` has a ``conclude`` of
+            its own.
         sweep_dir: The records.
         out_dir: Where tables and figures go.
         quiet: Whether to print nothing.
@@ -80,11 +81,11 @@ def conclude(module: ModuleType, sweep_dir: Path, out_dir: Path, *, quiet: bool 
         RunError: There is no run in the sweep.
         OSError: The folder cannot be written.
     """
-    if (sweep_dir / RECORDS).exists():
+    if module is not None and (sweep_dir / RECORDS).exists():
         module.conclude(sweep_dir, out_dir, quiet=quiet)
         return
     result = analyse(sweep_dir)
-    found: Sequence[Finding] = module.findings(result) if hasattr(module, "findings") else ()
+    found: Sequence[Finding] = module.findings(result) if module is not None and hasattr(module, "findings") else ()
     if not quiet:
         show(result, Console() if sys.stdout.isatty() else Console(width=PIPE_WIDTH))
         show_findings(found)

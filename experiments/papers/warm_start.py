@@ -14,6 +14,7 @@ Here, GPU scale (scale=gpu): two shapes of a matrix product in Triton, donors on
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from ..experiment import Experiment
@@ -33,7 +34,9 @@ def prepare(experiment: Experiment, sweep_dir: Path) -> None:
     """
     scale = experiment.name.removeprefix(NAME).removeprefix("_")
     order = ["experiment=warm_start_donors", f"hydra.sweep.dir={DONORS}", *([f"scale={scale}"] if scale else [])]
-    if execute(read_order(order)):
+    donors = read_order(order)
+    # Of the same model and the same settings as the runs that start from them.
+    if execute(replace(donors, experiment=replace(donors.experiment, overrides=experiment.overrides))):
         raise ConfigError(f"{DONORS}: the earlier runs did not all finish; see what failed above")
 
 

@@ -92,6 +92,13 @@ def test_overrides_end_with_those_of_the_arm_and_the_seed(tmp_path: Path) -> Non
     ) == job.overrides
 
 
+@pytest.mark.parametrize("value", [1_234_567, 0.123456789])
+def test_a_budget_keeps_its_digits(tmp_path: Path, value: float) -> None:
+    job = jobs_of(experiment("a", budget={"seconds": value}), tmp_path)[0]
+
+    assert f"budget.seconds={value}" in job.overrides
+
+
 def test_a_declared_number_of_generations_stays(tmp_path: Path) -> None:
     job = jobs_of(experiment("a", overrides=["generations=3"], budget={"evaluations": 16}), tmp_path)[0]
 
@@ -295,6 +302,7 @@ def test_overrides_of_hydra_choose_its_multirun(tmp_path: Path) -> None:
         (["devices=a"], "devices: give different whole numbers"),
         (["budget.seconds=soon"], "a number above 0"),
         (["seeds=x"], "give how many"),
+        (["seeds=99999999999"], "give at most 10,000"),
     ],
 )
 def test_mistakes_on_the_command_line_are_one_line(

@@ -21,6 +21,7 @@ from experiments.papers import (
     shape_specialisation,
     trace_forensics,
     tuning_the_tuner,
+    warm_start,
 )
 from experiments.papers.question import module_of
 from experiments.sweep_command import SHIPPED, check_jobs, read_order
@@ -170,13 +171,27 @@ def test_a_neutral_chain_waits_for_every_step() -> None:
     assert [0, 1, 7] == [NeutralChain(lambda_=3).ready(slot) for slot in (0, 1, 7)]
 
 
+def test_the_earlier_runs_are_of_the_same_model_as_those_that_start_from_them(monkeypatch) -> None:
+    orders = []
+    monkeypatch.setattr(warm_start, "execute", lambda order: orders.append(order) or 0)
+    order = read_order(["experiment=warm_start", "scale=gpu", "llm.model=mine"])
+    warm_start.prepare(order.experiment, order.sweep_dir)
+
+    assert "warm_start_donors_gpu" == orders[0].experiment.name
+    assert order.experiment.overrides == orders[0].experiment.overrides
+
+
+def test_an_experiment_of_ones_own_needs_no_module() -> None:
+    assert module_of("mine") is None
+
+
 @pytest.mark.slow
 def test_an_experiment_runs_is_stored_and_comes_out_the_same(tmp_path: Path, command) -> None:
-    sweep = tmp_path / "evaluator_hardness"
+    sweep = tmp_path / "under_another_name"
     done = command("papers.evaluator_hardness", "seeds=1", "budget.evaluations=3", f"hydra.sweep.dir={sweep}")
     stored = command("store", str(sweep), "--results", str(tmp_path / "results"))
     again = command("reproduce", "--results", str(tmp_path / "results"), "--out", str(tmp_path / "out"))
-    table = tmp_path / "results" / "evaluator_hardness" / "winners.csv"
+    table = tmp_path / "results" / "under_another_name" / "winners.csv"
     facts = json.loads((table.parent / "machine.json").read_text())
 
     assert (0, 0, 0) == (done.returncode, stored.returncode, again.returncode), (
