@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import secrets
 import sys
 from collections.abc import Sequence
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import IntervalSweep, Override
+from hydra.core.override_parser.types import IntervalSweep, Override, RangeSweep
 from hydra.experimental.callback import Callback
 from omegaconf import DictConfig, OmegaConf
 from rich.console import Console
@@ -19,6 +20,7 @@ from rich.table import Table
 
 from .analysis.tables import FAILURE
 from .composition import composed
+from .faults import ConfigError
 from .jobs import quoted
 from .settings import check_settings
 
@@ -71,12 +73,27 @@ def check_sweep(argv: Sequence[str]) -> None:
 
 
 def _values(override: Override) -> list[str]:
-    """Returns an override for each value, of an interval for both ends; itself when it sweeps over none."""
+    """Returns an override for each value, of an interval or a range for both ends; itself when it sweeps over none.
+
+    Raises:
+        ConfigError: It sweeps over nothing.
+    """
     if not override.is_sweep_override():
         return [override.input_line or ""]
     key, swept = override.get_key_element(), override.value()
-    values = [swept.start, swept.end] if isinstance(swept, IntervalSweep) else override.sweep_string_iterator()
-    return [f"{key}={value}" for value in values]
+    if isinstance(swept, IntervalSweep):
+        return [f"{key}={value}" for value in (swept.start, swept.end)]
+    found = _ends(swept) if isinstance(swept, RangeSweep) else list(override.sweep_string_iterator())
+    if not found:
+        raise ConfigError(f"{override.input_line}: holds no value; give e.g. {key}=2,4 or {key}=range(2,17)")
+    return [f"{key}={value}" for value in found]
+
+
+def _ends(swept: RangeSweep) -> list[float]:
+    """Returns the first and the last value of a range, which may have millions; none where there is none."""
+    start, stop, step = swept.start or 0, swept.stop or 0, swept.step
+    count = math.ceil((stop - start) / step) if step else 0
+    return [start, start + (count - 1) * step][:count] if count > 0 else []
 
 
 def summarise(sweep_dir: Path, console: Console) -> None:

@@ -69,6 +69,19 @@ def test_both_ends_of_an_interval_are_checked_before_the_first_job():
         check_sweep(["-m", "mu=int(interval(4,0))", "hydra/sweeper=optuna"])
 
 
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("mu=range(5,2)", r"mu=range\(5,2\): holds no value"),
+        ("mu=range(1,9,0)", "holds no value"),
+        ("mu=range(100000000,-1,-1)", "mu: must be a whole number of at least 1, is 0"),
+    ],
+)
+def test_a_range_is_checked_by_its_ends_however_many_values_it_has(override, message):
+    with pytest.raises(ConfigError, match=message):
+        check_sweep(["-m", override, "hydra/sweeper=optuna"])
+
+
 @pytest.mark.parametrize("wrong", [{"trials": 0}, {"at_once": 0}, {"sampler": "tpee"}])
 def test_what_is_out_of_range_is_refused(wrong):
     settings = {"trials": 1, "at_once": 1, "sampler": "tpe", "seed": 0, "study": None, "storage": None}
