@@ -33,7 +33,6 @@ _LOG = logging.getLogger("kernelwright.fitness")
 _NULL_TESTS = 3
 _LEAST_FLOOR = 0.005
 _TOO_BUSY = 1.0
-_MUCH_LESS_ACCURATE = 32.0
 Result = TypeVar("Result")
 
 

@@ -73,6 +73,9 @@ class Stages:
         with draft.queue(self.bench.gate.shared()):
             with draft.stage("build"):
                 built = self._builder.build(draft.kernel, eager=eager)
+            if built.kind == "python_module" and type(self.bench) is Bench:
+                text = f"language={draft.kernel.language} needs Python beside its kernels, and"
+                raise TaskError(f"{text} target={self._target.name} runs none: choose target=interpret or a GPU")
             draft.log = built.log
             if built.kind == "shared_object":
                 draft.artifact = code_digest(built.path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -52,7 +53,7 @@ class KernelBench:
         timeout_s: Wall clock of one answer of the reference.
 
     Raises:
-        TaskError: Level, problem or root is missing, or there is no such file.
+        TaskError: Level, problem or root is missing, there is no such file, or a number is out of range.
     """
 
     level: int | None = None
@@ -72,6 +73,12 @@ class KernelBench:
             raise TaskError("task=kernelbench needs level=N problem=N root=FOLDER, a checkout of KernelBench")
         if self.seed is not None and not Path(self.seed).is_file():
             raise TaskError(f"task.seed: {self.seed} is no file")
+        for name, size in (self.sizes or {}).items():
+            if type(size) is not int or size < 1:
+                raise TaskError(f"task.sizes.{name}: must be a whole number of at least 1, is {size!r}")
+        for name in ("relative_tolerance", "timeout_s"):
+            if not 0 < getattr(self, name) < math.inf:
+                raise TaskError(f"task.{name}: must be more than 0 and finite, is {getattr(self, name)}")
         _ = self.path
 
     @cached_property

@@ -11,11 +11,14 @@ import ast
 import importlib.util
 import inspect
 import json
+import keyword
+import math
 import os
 import pathlib
 import time
 
 CONSTANTS = (bool, int, float, str, type(None))
+DTYPES = ("float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8")
 
 
 class Problem:
@@ -61,6 +64,8 @@ class Problem:
         tensors = {name: each for name, each in named.items() if self.torch.is_tensor(each)}
         constants = {name: each for name, each in named.items() if not self.torch.is_tensor(each)}
         for name, each in constants.items():
+            if isinstance(each, float) and not math.isfinite(each):
+                raise ValueError(f"argument {name} is {each}; only finite numbers are known")
             if not isinstance(each, CONSTANTS):
                 raise ValueError(f"argument {name} is a {type(each).__name__}; only tensors and plain values are known")
         return {**tensors, **{self.spoken(key, tensors): each for key, each in self.state(model).items()}}, constants
@@ -74,7 +79,7 @@ class Problem:
     def spoken(key, taken):
         """Returns a weight's name as an identifier that no argument has."""
         name = key.replace(".", "_")
-        return f"{name}_weight" if name in taken else name
+        return f"{name}_weight" if name in taken or keyword.iskeyword(name) else name
 
     def describe(self):
         """Returns what a kernel takes and gives."""
@@ -82,12 +87,17 @@ class Problem:
         model, values = self.draw(1)
         self.used_buffers = self.buffers_that_matter(model, values)
         tensors, constants = self.split(model, values)
+        if not tensors:
+            raise ValueError("it computes from nothing: get_inputs gives no tensor, and the model has no weights")
         outputs = self.outputs(model, values)
         state = {self.spoken(key, dict.fromkeys(self.arguments)): key for key in self.state(model)}
+        if clash := sorted(set(self.state(model)) - set(state.values())):
+            raise ValueError(f"as an identifier, weight {clash[0]} has the name of another")
         forms = [
             {"name": name, "dtype": str(each.dtype).removeprefix("torch."), "shape": list(each.shape)}
             for name, each in (*tensors.items(), *outputs.items())
         ]
+        self.refuse_unknown(forms, tensors, outputs)
         inputs, outputs = forms[: len(tensors)], forms[len(tensors) :]
         return {
             "inputs": inputs,
@@ -97,6 +107,14 @@ class Problem:
             "calls": self.arguments,
             "source": self.source,
         }
+
+    def refuse_unknown(self, forms, inputs, outputs):
+        """Raises where a tensor is of no kind that kernels are judged on; masks may only go in."""
+        for form, each in zip(forms, (*inputs.values(), *outputs.values()), strict=True):
+            known = each.layout is self.torch.strided and each.numel() and form["dtype"] in DTYPES
+            if not known and not (form["name"] in inputs and form["dtype"] == "bool"):
+                told = f"{form['name']} is {str(each.layout).removeprefix('torch.')} {form['dtype']} {form['shape']}"
+                raise ValueError(f"{told}; known are dense tensors with elements, of {', '.join(DTYPES)}")
 
     def buffers_that_matter(self, model, values):
         """Returns the names of the buffers whose values change the result."""

@@ -1,12 +1,14 @@
 import dataclasses
+import importlib.util
 import os
 import pickle
 
 import pytest
 
 from fitness import Calibration, Evaluator, Kernel, Status, TaskError, ToolchainError
-from fitness.languages import Cpp
+from fitness.languages import Cpp, Torch
 from fitness.targets import Cpu
+from fitness.tasks import RowSum
 from small_task import HEAD, PLAIN, SEED, Twice
 
 QUICK = {"run_timeout_s": 2.0, "build_timeout_s": 60.0, "min_pairs": 4, "max_pairs": 8, "time_limit_s": 0.1}
@@ -192,3 +194,9 @@ def test_a_sanitizer_finds_nothing_in_a_clean_kernel(shared):
 
 def test_closing_what_was_not_used_starts_nothing():
     Evaluator(Twice(), Cpu(), Cpp(compiler="/nowhere/g++")).close()
+
+
+@pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed")
+def test_a_language_that_does_not_fit_the_target_is_told():
+    with pytest.raises(TaskError, match=r"language=torch needs Python .* choose target=interpret or a GPU"):
+        Evaluator(RowSum(), Cpu(), Torch()).calibrate()

@@ -109,7 +109,7 @@ def test_a_kernel_is_judged_and_torch_is_timed_beside_it(task, tmp_path):
 
     assert calibration.facts["eager_us"] > 0
     assert Status.OK == evaluator.evaluate(Kernel(problems.SQUARES_CPP, "cpp"), calibration).status
-    wrong = Kernel(problems.SQUARES_CPP.replace("j < 32", "j < 31"), "cpp")
+    wrong = Kernel(problems.SQUARES_CPP.replace("j < 500", "j < 499"), "cpp")
     assert Status.WRONG_VALUE == evaluator.evaluate(wrong, calibration).status
 
 
@@ -137,11 +137,13 @@ def test_other_languages_need_a_kernel_of_the_users(task):
     [
         (problems.READS, "No such file|Permission denied"),
         (problems.LEAVES, "ended without delivering"),
+        (problems.QUITS, "fails: SystemExit: bye"),
+        (problems.MASK, r"out is strided bool \[16, 32\]; known are dense tensors"),
         (problems.HANGS, "stopped at its time limit"),
         (problems.NO_PROBLEM, "defines no get_inputs"),
         (problems.AFFINE, r"no number 'width'; it has batch, features, outputs"),
     ],
-    ids=["reads", "leaves", "hangs", "no problem", "unknown size"],
+    ids=["reads", "leaves", "quits", "mask", "hangs", "no problem", "unknown size"],
 )
 def test_what_a_foreign_file_does_ends_as_one_clear_error(task, source, words):
     settings = {"sizes": {"width": 3}} if source is problems.AFFINE else {}
@@ -157,6 +159,8 @@ def test_what_a_foreign_file_does_ends_as_one_clear_error(task, source, words):
         ({"level": 1, "problem": 1, "root": "/nowhere"}, "holds no KernelBench/level1"),
         ({"level": 1, "problem": 2, "root": True}, "holds 0 files 2_"),
         ({"level": 1, "problem": 1, "root": True, "seed": "/nowhere.cpp"}, "task.seed: /nowhere.cpp is no file"),
+        ({"level": 1, "problem": 1, "root": True, "sizes": {"rows": 1.5}}, "task.sizes.rows: must be a whole number"),
+        ({"level": 1, "problem": 1, "root": True, "timeout_s": -1.0}, "task.timeout_s: must be more than 0"),
     ],
 )
 def test_a_missing_problem_is_told_in_one_line(tmp_path, settings, words):
