@@ -66,7 +66,7 @@ TINY = of_one_input("torch.softmax(x, dim=1)", columns=40000)
 CONSTANT = of_one_input("x.amax(1, keepdim=True) - x.amax(1, keepdim=True).mean(1, keepdim=True)")
 POSITIVE = of_one_input("torch.relu(x)")
 RANDOM = of_one_input("torch.nn.functional.dropout(x)")
-SQUARES = of_one_input("(x * x).sum(1)", rows=400, columns=500)
+SQUARES = of_one_input("(x * x).sum(1)", rows=4000)
 READS = of_one_input("x", before="open('/etc/passwd').read()\n")
 LEAVES = of_one_input("x", before="import os\nos._exit(0)\n")
 QUITS = of_one_input("x", before="raise SystemExit('bye')\n")
@@ -76,9 +76,9 @@ NO_PROBLEM = "import torch\n\n\nclass Model(torch.nn.Module):\n    pass\n"
 
 SQUARES_CPP = """\
 extern "C" void kernel(const float* x, float* out) {
-    for (long i = 0; i < 400; i++) {
+    for (long i = 0; i < 4000; i++) {
         out[i] = 0.0f;
-        for (long j = 0; j < 500; j++) out[i] += x[i * 500 + j] * x[i * 500 + j];
+        for (long j = 0; j < 32; j++) out[i] += x[i * 32 + j] * x[i * 32 + j];
     }
 }
 """
