@@ -11,6 +11,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any
@@ -48,6 +49,7 @@ KNOWN: tuple[type[Exception], ...] = (
     OmegaConfBaseException,
     OSError,
     ImportError,
+    BrokenProcessPool,
 )
 """What a person is told in one line; anything else is a fault of this program and shows its traceback."""
 
@@ -106,6 +108,8 @@ def explain(fault: Exception) -> tuple[str, int]:
         return composition(fault), USAGE
     if isinstance(fault, OSError):
         return system(fault), FAILED
+    if isinstance(fault, BrokenProcessPool):
+        return "one of the processes of this command was ended from outside; run the same command again", FAILED
     return one_line(str(fault)), FAILED
 
 

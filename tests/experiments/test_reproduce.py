@@ -1,5 +1,9 @@
+import os
 import shutil
+import signal
+from concurrent.futures import ProcessPoolExecutor
 
+from experiments import faults
 from experiments.reproduce import RESULTS, stored_runs, stored_sweeps
 
 
@@ -30,3 +34,19 @@ def test_an_empty_folder_is_said_to_be_empty(command, tmp_path):
 
     assert 1 == done.returncode
     assert "holds no stored results" in done.stderr
+
+
+def test_a_process_that_is_ended_from_outside_is_one_line(capsys):
+    def command():
+        with ProcessPoolExecutor(1) as pool:
+            pool.submit(_killed).result()
+        return 0
+
+    assert 1 == faults.main(command)
+    assert ["error: one of the processes of this command was ended from outside; run the same command again"] == (
+        capsys.readouterr().err.splitlines()
+    )
+
+
+def _killed():
+    os.kill(os.getpid(), signal.SIGKILL)
