@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -163,7 +164,7 @@ def read_run(sweep_dir: Path, path: str, mark: str) -> tuple[RunRow, RunColumns]
         clockings = read_clockings(journal) if journal is not None else Clockings()
         generations = run_dir / "generations.jsonl"
         columns = read_slots(generations, clockings) if generations.exists() else RunColumns()
-    except (ValueError, OSError) as fault:
+    except (ValueError, OSError, EOFError, OverflowError, RecursionError, zlib.error) as fault:
         row.state, row.error = "unreadable", " ".join(str(fault).split())
         return row, RunColumns()
     row.ended = str(result.get("ended", ""))

@@ -19,6 +19,7 @@ from fitness import Evaluation, Kernel, Status
 from stored_run import make_run
 
 SMALL = Invented(evaluations=12, generation_size=4)
+HALF_PACKED = gzip.compress(b"{}\n" * 100)[:15]
 
 
 def sweep(root: Path, seeds: int = 2, search: Invented = SMALL) -> Path:
@@ -112,6 +113,7 @@ def test_a_torn_last_line_is_left_out(tmp_path: Path) -> None:
         (lambda run: (run / "generations.jsonl").write_text('{"slots": []}\n'), "unreadable"),
         (lambda run: (run / "journal.jsonl").write_text("{}\nnonsense\n"), "unreadable"),
         (lambda run: (run / "result.json").write_text("[1]"), "unreadable"),
+        (lambda run: (run / "journal.jsonl").rename(run / "journal.jsonl.gz").write_bytes(HALF_PACKED), "unreadable"),
     ],
 )
 def test_no_run_is_dropped_in_silence(tmp_path: Path, spoil: object, state: str) -> None:
