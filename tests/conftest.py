@@ -3,6 +3,7 @@
 import importlib.util
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
+
+# A shell lets its background jobs ignore Ctrl-C, and what tests start would inherit that and go on.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _nvidia() -> bool:

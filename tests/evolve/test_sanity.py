@@ -173,8 +173,8 @@ def deap_solve(loop: Callable[..., Any], problem: Problem, seed: int, mu: int, l
     return float(hall[0].fitness.values[0])
 
 
-UNSELECTIVE = {"random_sampling", "sequential_conditioned"}
-"""Policies without selection: the one ignores what it saw, the other draws from it without preference."""
+UNSELECTIVE = {"neutral_chain", "random_sampling", "sequential_conditioned"}
+"""Policies without selection: they ignore what they saw, draw from it without preference, or step onto all that is correct."""
 
 COUNTERPARTS: dict[str, tuple[Callable[..., Any], Any, int, int]] = {
     "mu_plus_lambda": (
