@@ -184,7 +184,7 @@ def _shrinkage(winners: pd.DataFrame) -> dict[str, float]:
 
 def _figure(records: pd.DataFrame) -> Figure:
     """Draws reported against true speedup of every winner; crosses were invalidated."""
-    made = Figure(figsize=(5.6, 4.4))
+    made = Figure(figsize=(6.8, 5.6))
     axis = made.add_subplot()
     for (arm, group), marker, face in zip(records.groupby("arm"), ("o", "s"), (INK, "white"), strict=False):
         valid = group["status"] == "ok"
@@ -201,14 +201,14 @@ def _figure(records: pd.DataFrame) -> Figure:
         if not valid.all():
             label = f"{arm} evaluator, wrong ({(~valid).sum()})"
             axis.plot(group["reported"][~valid], np.ones((~valid).sum()), "x", color=INK, label=label, linestyle="none")
-    axis.axline((1.0, 1.0), slope=1.0, color=MUTED, linewidth=0.9, linestyle=":")
-    for scale in (axis.set_xscale, axis.set_yscale):
-        scale("log", base=2)
+    largest = float(np.nanmax(records[["reported", "speedup"]].to_numpy(float)))
+    axis.plot([0.9, 1.05 * largest], [0.9, 1.05 * largest], color=MUTED, linewidth=0.9, linestyle=":")
+    axis.set_aspect("equal")
     for side in (axis.xaxis, axis.yaxis):
         side.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}×"))
     axis.set_xlabel("speedup that the search's own evaluator reported")
     axis.set_ylabel("speedup by the hard evaluator\n(wrong kernels at 1×)")
-    axis.legend(loc="upper left")
+    made.legend(*axis.get_legend_handles_labels(), loc="outside lower center", ncols=3)
     return made
 
 
