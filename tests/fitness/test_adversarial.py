@@ -1,9 +1,10 @@
 """Kernels that cheat, and honest ones that look as if they did, through the real evaluator.
 
 The first line of a file in ``adversarial/`` says what must become of it:
-``// expect: <status>[|<status>] task=<task> [max_speedup=<ratio>] [secret=<text>]  <what it does>``.
+``// expect: <status>[|<status>] task=<task> [max_speedup=<ratio>] [secret=<text>] [tries=<n>]  <what it does>``.
 Cheats that meddle with time alone may be ``ok``, if the lie does them no good: ``max_speedup`` lies far
-above what the kernel is worth and far below what it claims. ``secret`` must not be in the log.
+above what the kernel is worth and far below what it claims. ``secret`` must not be in the log. ``tries`` is above one
+where a cheat waits for a moment that a busy machine may not offer: it is asked again, and must be caught when it acts.
 """
 
 from __future__ import annotations
@@ -42,12 +43,13 @@ class Case:
     task: str
     max_speedup: float
     secret: str
+    tries: int
 
     @classmethod
     def read(cls, path):
         source = path.read_text()
         first = source.splitlines()[0]
-        fields = dict(re.findall(r"\b(task|max_speedup|secret)=(\S+)", first))
+        fields = dict(re.findall(r"\b(task|max_speedup|secret|tries)=(\S+)", first))
         statuses = re.match(r"// expect: (\S+) task=", first).group(1).split("|")
         return cls(
             path.stem,
@@ -56,6 +58,7 @@ class Case:
             fields["task"],
             float(fields.get("max_speedup", "inf")),
             fields.get("secret", ""),
+            int(fields.get("tries", "1")),
         )
 
 
@@ -94,6 +97,15 @@ def faults(case, evaluation):
     return found
 
 
+def verdict_faults(case):
+    """What is wrong with the verdict on a case, in the best of its tries."""
+    judge = judge_of(case.task)
+    found = ["not tried"]
+    for _ in range(case.tries):
+        found = found and faults(case, judge(case.source))
+    return found
+
+
 def leftovers():
     """Names of living processes that a cheat of ours left behind on purpose."""
     found = []
@@ -120,7 +132,7 @@ def test_every_numbered_cheat_names_its_catalogue_entry():
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_verdict_alone(case):
-    assert [] == faults(case, judge_of(case.task)(case.source))
+    assert [] == verdict_faults(case)
 
 
 CONTROLS = ["ok_macros", "ok_static_scratch", "ok_recursion", "a12_one_tile_missing", "a08_zeros", "a16_nan"]
@@ -136,7 +148,7 @@ def test_verdicts_do_not_move_in_a_random_order_among_controls():
     found = {}
     for turn, index in enumerate(order):
         for case in (quick[index], controls[turn % len(controls)]):
-            problems = faults(case, judge_of(case.task)(case.source))
+            problems = verdict_faults(case)
             if problems:
                 found[f"{turn}: {case.name} after {quick[order[turn - 1]].name}"] = problems
     assert {} == found

@@ -1,4 +1,4 @@
-// expect: tampered|crashed|wrong_value task=prefix_sum  large sizes only, and not in the first calls of a sample, which begins after a pause: uses the input as scratch (A04, A11)
+// expect: tampered|crashed|wrong_value task=prefix_sum tries=3  large sizes only, and not in the first calls of a sample, which begins after a pause: uses the input as scratch (A04, A11)
 #include <time.h>
 
 static long now() {
