@@ -11,6 +11,7 @@ import argparse
 import io
 import json
 import lzma
+import platform
 import shutil
 import statistics
 import sys
@@ -22,6 +23,7 @@ from typing import Any
 
 from . import faults
 from .analysis.run_columns import journal_path
+from .environment import versions
 from .experiment import FILE_NAME
 from .faults import RunError
 from .records import read_answers, write_whole
@@ -82,7 +84,7 @@ def machine(sweep_dir: Path) -> dict[str, Any]:
             floors.append(calibration.noise_floor)
             if "load_average" in calibration.facts:
                 loads.append(float(calibration.facts["load_average"]))
-    first = environments[0] if environments else {}
+    first = environments[0] if environments else {**versions(), "platform": platform.platform()}
     facts = {key: value for key, value in first.items() if key not in ("schema", "choices", "later_attempts")}
     differing = sorted({key for each in environments for key in facts if each.get(key) != facts[key]})
     return {**facts, "differs_between_runs": differing, "load_average": _spread(loads), "noise_floor": _spread(floors)}
