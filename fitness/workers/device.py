@@ -28,6 +28,7 @@ import time
 GUARD = 256  # elements on both sides of every tensor that this process owns
 PATTERN = 0x5A
 HOLD_CYCLES = 150_000
+PERSISTING_L2_CACHE_SIZE = 0x06  # a CUlimit
 
 
 class Pipes:
@@ -97,6 +98,7 @@ class Device:
             torch.cuda.init()
             torch.zeros(1, device=self.name)
             self.driver = ctypes.CDLL("libcuda.so.1") if torch.version.cuda else None
+        self.reserved = self.reserve_nothing()
         self.strict()
 
     def strict(self):
@@ -123,6 +125,8 @@ class Device:
 
     def flush(self):
         """Writes a buffer of twice the L2 cache."""
+        if self.reserved:  # what persists is displaced only once it is told to be ordinary again
+            self.driver.cuCtxResetPersistingL2Cache()
         if self.flush_buffer is None:
             size = 2 * self.torch.cuda.get_device_properties(0).L2_cache_size
             self.flush_buffer = self.torch.empty(size, dtype=self.torch.int8, device=self.name)
@@ -131,9 +135,18 @@ class Device:
     def reserved_bytes(self):
         """Returns how much of the L2 cache is set aside for data that a flush does not displace."""
         size = ctypes.c_size_t()
-        if self.driver is None or self.driver.cuCtxGetLimit(ctypes.byref(size), 0x06) != 0:
-            return 0  # 0x06 is CU_LIMIT_PERSISTING_L2_CACHE_SIZE, which not every GPU has
+        if self.driver is None or self.driver.cuCtxGetLimit(ctypes.byref(size), PERSISTING_L2_CACHE_SIZE) != 0:
+            return 0  # not every GPU has that limit
         return size.value
+
+    def reserve_nothing(self):
+        """Gives the whole L2 cache to ordinary data; returns what stays set aside all the same.
+
+        A context starts with a part set aside on some GPUs (an H200 does), so that not being zero proves nothing.
+        """
+        if self.driver is not None:
+            self.driver.cuCtxSetLimit(PERSISTING_L2_CACHE_SIZE, ctypes.c_size_t(0))
+        return self.reserved_bytes()
 
     def facts(self):
         """Returns what the device and its libraries are."""
@@ -433,7 +446,7 @@ class Session:
                     if copy is not None:
                         results[f"{name}@{i}"] = copy
             self.poison_made(made)
-            if message["flush"] and self.device.reserved_bytes():
+            if message["flush"] and self.device.reserved_bytes() != self.device.reserved:
                 facts["tampered"].append("it reserves a part of the L2 cache, which no flush reaches")
                 break
         self.device.synchronize()

@@ -191,13 +191,53 @@ def test_an_endless_module_is_stopped():
     assert Status.RUN_TIMEOUT == evaluation.status
 
 
+@pytest.fixture(scope="module")
+def worker():
+    """The worker's program as a module."""
+    spec = importlib.util.spec_from_file_location("worker", Path(tasks.__file__).parents[1] / "workers" / "device.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+class Driver:
+    """What the worker asks of a CUDA driver about the L2 cache; ``least`` bytes of it stay set aside."""
+
+    def __init__(self, least, at_first):
+        self.least, self.set_aside, self.resets = least, at_first, 0
+
+    def cuCtxGetLimit(self, size, limit):
+        size._obj.value = self.set_aside
+        return 0
+
+    def cuCtxSetLimit(self, limit, size):
+        self.set_aside = max(self.least, size.value)
+        return 0
+
+    def cuCtxResetPersistingL2Cache(self):
+        self.resets += 1
+        return 0
+
+
+@pytest.mark.parametrize("least", [0, 1 << 20])
+def test_a_cache_of_which_a_part_is_set_aside_from_the_start_is_no_cheat(worker, monkeypatch, least):
+    monkeypatch.setenv("KERNELWRIGHT_DEVICE", "cpu")
+    device = worker.Device()
+    device.driver = Driver(least, at_first=15 << 20)
+    device.reserved = device.reserve_nothing()
+    device.flush_buffer = device.torch.zeros(1)
+    device.flush()
+
+    assert (least, least) == (device.reserved, device.reserved_bytes())
+    assert (least > 0) == device.driver.resets
+    device.driver.cuCtxSetLimit(6, SimpleNamespace(value=16 << 20))
+    assert device.reserved != device.reserved_bytes()
+
+
 @pytest.mark.parametrize("task", [tasks.Conv1d(), tasks.Conv1dFloat16(), tasks.Bucketize()], ids=lambda task: task.name)
-def test_worker_and_parent_make_the_same_inputs_of_a_variant(task):
+def test_worker_and_parent_make_the_same_inputs_of_a_variant(task, worker):
     import torch
 
-    spec = importlib.util.spec_from_file_location("worker", Path(tasks.__file__).parents[1] / "workers" / "device.py")
-    worker = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(worker)
     pool = Pool.draw(task, task.time_workloads[0], np.random.default_rng(3))
     variant = Variant.draw(pool)
     there = worker.Session(None, SimpleNamespace(torch=torch))
