@@ -5,12 +5,15 @@ from contextlib import closing
 
 import pytest
 
+import kernelbench_problems as problems
 from fitness import Calibration, Evaluator, Kernel, Status, tasks
 from fitness.baselines import baseline_kernel
 from fitness.executors import Local
-from fitness.languages import Cuda, Triton
+from fitness.kernelbench import KernelBench
+from fitness.languages import Cuda, Cute, Torch, Triton
 from fitness.targets import Nvidia
 from fitness.tasks import Matmul, RowSum, Softmax
+from kernelbench_problems import checkout
 
 pytestmark = pytest.mark.gpu
 
@@ -61,6 +64,52 @@ def test_seeds_are_correct_and_timed(task, language):
     beyond = 0.05 + 2 * calibration.noise_floor
     assert evaluation.interval[0] <= 1 + beyond, told(evaluation)
     assert evaluation.interval[1] >= 1 - beyond, told(evaluation)
+
+
+@pytest.mark.parametrize("task", [RowSum, Softmax], ids=lambda task: task.name)
+def test_cute_seeds_are_correct_and_timed(task):
+    pytest.importorskip("cutlass")
+    with closing(evaluator_of(task().on_device(), Cute(), time_limit_s=0.2)) as made:
+        evaluation = made.evaluate(made.task.seed_kernel("cute"), made.calibrate())
+
+    assert Status.OK == evaluation.status, told(evaluation)
+    assert evaluation.latency_us > 0
+
+
+KERNELBENCH_ROW_SUMS = """\
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def squares(x, y, N, BLOCK: tl.constexpr):
+    row, columns = tl.program_id(0), tl.arange(0, BLOCK)
+    values = tl.load(x + row * N + columns, mask=columns < N, other=0.0)
+    tl.store(y + row, tl.sum(values * values, axis=0))
+
+
+def kernel_fn(x):
+    y = torch.empty((x.shape[0],), device=x.device)
+    squares[(x.shape[0],)](x, y, x.shape[1], BLOCK=triton.next_power_of_2(x.shape[1]))
+    return y
+"""
+
+
+def test_a_kernelbench_problem_is_timed_and_judged(tmp_path):
+    task = KernelBench(1, 1, checkout(tmp_path, problems.SQUARES))
+    with closing(evaluator_of(task.on_device(), Torch(), time_limit_s=0.2)) as made:
+        model = made.evaluate(made.task.seed_kernel("torch"), made.calibrate())
+    with closing(evaluator_of(task.on_device(), Triton(), time_limit_s=0.2)) as made:
+        calibration = made.calibrate()
+        kernel = made.evaluate(Kernel(KERNELBENCH_ROW_SUMS, "triton", "kernel_fn"), calibration)
+        halved = KERNELBENCH_ROW_SUMS.replace("values * values", "values * values / 2")
+        wrong = made.evaluate(Kernel(halved, "triton", "kernel_fn"), calibration)
+
+    assert Status.OK == model.status, told(model)
+    assert Status.OK == kernel.status, told(kernel)
+    assert "launches_no_kernel" not in kernel.flags
+    assert Status.WRONG_VALUE == wrong.status, told(wrong)
 
 
 @pytest.mark.parametrize("task", [Softmax, Matmul, tasks.Attention], ids=lambda task: task.name)
