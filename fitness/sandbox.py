@@ -148,14 +148,16 @@ class Sandbox:
         confined.greet()
         return confined
 
-    def run(self, command: Sequence[str], cell: Cell, limits: Limits) -> Completed:
+    def run(
+        self, command: Sequence[str], cell: Cell, limits: Limits, options: Mapping[str, object] | None = None
+    ) -> Completed:
         """Runs ``command`` to its end or to its wall-clock limit; nothing of it is left afterwards.
 
         Raises:
             SandboxError: The sandbox does not come up.
         """
         start = time.monotonic()
-        with self.start(cell, limits, {}, command) as confined:
+        with self.start(cell, limits, options or {}, command) as confined:
             status = confined.wait(limits.wall_s)
         return Completed(status, confined.log, time.monotonic() - start)
 
@@ -207,7 +209,7 @@ class Sandbox:
         at = argv.index("--")
         # It leaves when its parent hangs up; this flag would look at the thread that happened to start it.
         before = [each for each in argv[:at] if each != "--die-with-parent"]
-        return [*before, "--dir", "/scratch", "--remount-ro", "/", *argv[at:]]
+        return [*before[:-2], "--dir", "/scratch", *before[-2:], *argv[at:]]
 
     def _wrap(self, cell: Cell, arguments: list[str]) -> list[str]:
         if self.mechanism == "limits":
@@ -227,7 +229,8 @@ class Sandbox:
             argv += ["--bind", str(path), str(path)]
         if cell.scratch is not None:
             argv += ["--bind", str(cell.scratch), "/scratch", "--chdir", "/scratch"]
-        return [*argv, "--", *arguments]
+        # What bubblewrap mounts all this on is memory that could be filled.
+        return [*argv, "--remount-ro", "/", "--", *arguments]
 
 
 @functools.cache

@@ -32,7 +32,9 @@ class Settings:
         sample_s: Shortest sample; shorter calls are put together.
         judged_calls: Timed calls of each block whose outputs are judged.
         baselines: Names of `fitness.baselines.BASELINES` that verified kernels are timed against.
-        profiler: Whether torch's profiler looks at one call of each correct kernel; on GPUs only, and seconds a kernel.
+        profiler: Whether profilers look at correct kernels; on GPUs only, and seconds a kernel. Torch's tells what one
+            call of each launches. Where ncu is on the PATH and may read hardware counters, these are told of every
+            kernel that is the fastest so far, and of the verified one.
 
     Raises:
         ValueError: One is out of its range, or a forbidden flag is unknown.

@@ -50,6 +50,7 @@ class Stages:
         self.rng = secret_generator()
         self._drawing = threading.RLock()
         self._seed_found: tuple[Artifact, float] | None = None
+        self._best_speedup = 0.0
 
     def evaluate(self, kernel: Kernel, calibration: Calibration, device: int, material: Material) -> Evaluation:
         """Takes a kernel through all stages.
@@ -64,7 +65,8 @@ class Stages:
                 draft.flags.add("not_timed")
                 return draft.evaluation(Status.OK, max_rel_error=draft.max_rel_error)
             contest = self._timed(draft, artifact, device, material)
-            return self._judge_time(draft, contest, calibration)
+            evaluation = self._judge_time(draft, contest, calibration)
+            return self._counted(evaluation, draft, artifact, device, material)
         except Failed as failure:
             return draft.failed(failure)
 
@@ -131,6 +133,20 @@ class Stages:
             max_rel_error=draft.max_rel_error,
             profile=paragraph(self._task, measurements, calibration, draft.static, observed),
         )
+
+    def _counted(
+        self, evaluation: Evaluation, draft: Draft, artifact: Artifact, device: int, material: Material
+    ) -> Evaluation:
+        """Adds what hardware counters tell of kernels that are worth it: the fastest so far, and the verified one."""
+        count = getattr(self.bench, "counted", None)
+        with self._drawing:
+            is_best = (evaluation.speedup or 0.0) >= self._best_speedup
+            self._best_speedup = max(self._best_speedup, evaluation.speedup or 0.0)
+        if not self._settings.profiler or count is None or not (is_best or material is not self.material):
+            return evaluation
+        with draft.stage("profile"):
+            told = count(artifact, material, device)
+        return replace(evaluation, profile=" ".join([evaluation.profile, *told]), seconds=dict(draft.seconds))
 
     def compare(self, kernel: Kernel, evaluation: Evaluation, device: int, material: Material) -> Evaluation:
         """Adds how a correct kernel compares with the baselines of the settings.

@@ -28,6 +28,7 @@ from ..static import Metrics
 from ..target import Target
 from ..task import Task
 from .conditions import Conditions, summary
+from .counters import Counters
 from .session import DeviceSession, device_cell, start_device
 from .timing import DeviceStopwatch, Exam, check_on_device, profiled, rehearse
 from .zygote import Zygote
@@ -63,6 +64,9 @@ class DeviceBench:
         self._checked: OrderedDict[tuple[Path, int], DeviceSession] = OrderedDict()
         self._baselines: dict[tuple[Path, int], DeviceSession] = {}
         self._exams: tuple[Material, tuple[Exam, ...]] | None = None
+        tool: str | None = getattr(target, "counter_tool", lambda: None)() if settings.profiler else None
+        limit_s = settings.build_timeout_s + settings.run_timeout_s
+        self._counters = Counters(sandbox, tool, self._devices, limit_s) if tool else None
 
     @contextmanager
     def alone(self) -> Iterator[None]:
@@ -94,6 +98,17 @@ class DeviceBench:
         findings.compile_s = session.compile_s
         self._keep(artifact, device, session)
         return findings
+
+    def counted(self, artifact: Artifact, material: Material, device: int) -> tuple[str, ...]:
+        """Returns what hardware counters tell of one call at a timed size; nothing where none can be read.
+
+        Nothing is timed on the device meanwhile, and whatever the kernel does has no consequence.
+        """
+        if self._counters is None:
+            return ()
+        pool, environment = self._exams_of(material)[0].pool, self.target.environment(device)
+        with self._alone_on(device):
+            return self._counters.count(artifact, self.task, pool.entries[0].inputs, pool.workload.axes, environment)
 
     def _static(self, artifact: Artifact, session: DeviceSession) -> Metrics:
         """Returns what the binaries tell: those in the object, or those that Triton compiled meanwhile."""

@@ -23,7 +23,7 @@ def launches(rows: object) -> tuple[str, ...]:
     if not total_us > 0:
         return ()
     longest = sorted(kernels, key=lambda row: (-row["us"], row["name"]))
-    shown = ", ".join(f"{_cleaned(row['name'])} {row['us'] / total_us:.0%}" for row in longest[:_SHOWN])
+    shown = ", ".join(f"{cleaned(row['name'])} {row['us'] / total_us:.0%}" for row in longest[:_SHOWN])
     more = f" and {len(longest) - _SHOWN} more" if len(longest) > _SHOWN else ""
     count = sum(row["count"] for row in kernels)
     return (f"One call launches {count} operation{'s' * (count != 1)}, of whose time: {shown}{more}.",)
@@ -37,6 +37,6 @@ def _is_row(row: object) -> bool:
     return numbers and isinstance(found.get("name"), str) and found["count"] > 0 and 0 < found["us"] < 1e9
 
 
-def _cleaned(name: str) -> str:
-    """A candidate chooses the names of its kernels; what is shown of them is no text."""
+def cleaned(name: str) -> str:
+    """Returns what is shown of a kernel's name: a candidate chooses it, so it must be no text."""
     return re.sub(r"[^\w:]+", "_", re.sub(r"[<(].*", "", name))[:_NAME].strip("_") or "unnamed"

@@ -70,9 +70,7 @@ class DeviceSession:
         """
         path = Path(self.folder.name) / artifact.path.name
         path.write_bytes(artifact.path.read_bytes())
-        outputs = [{"name": n, "dtype": s.dtype, "shape": list(s.shape)} for n, s in self.task.outputs.items()]
-        message = {"command": "load", "path": path.name, "kind": artifact.kind, "entry_point": artifact.entry_point}
-        self.process.request({**message, "outputs": outputs, "axes": list(self.task.axes)})
+        self.process.request({"command": "load", **load_message(self.task, artifact)})
 
     def call(self, axes: Mapping[str, int], inputs: Arrays, repeats: int = 1) -> list[Arrays]:
         """Runs the kernel on equal inputs; returns the outputs of every turn.
@@ -185,6 +183,13 @@ class DeviceSession:
 
     def __exit__(self, *exc: object) -> None:
         self.close()
+
+
+def load_message(task: Task, artifact: Artifact) -> JSON:
+    """Returns what a worker must know to load an artifact that lies in its folder."""
+    outputs = [{"name": n, "dtype": s.dtype, "shape": list(s.shape)} for n, s in task.outputs.items()]
+    message = {"path": artifact.path.name, "kind": artifact.kind, "entry_point": artifact.entry_point}
+    return {**message, "outputs": outputs, "axes": list(task.axes)}
 
 
 def told_tampering(facts: JSON) -> str:

@@ -73,6 +73,10 @@ class Nvidia:
         """Returns facts about the first device."""
         return query(gpu(CUDA, self.devices[0]))
 
+    def counter_tool(self) -> str | None:
+        """Returns the path of Nsight Compute's command line, which may read hardware counters; None without one."""
+        return shutil.which("ncu")
+
     def conditions(self, device: int) -> Conditions | None:
         """Returns what a device is like at this moment; None where NVML cannot be asked."""
         return nvml_conditions(gpu(CUDA, place(self.devices, device)))

@@ -1,6 +1,7 @@
 """Seeds, cheats and honest kernels on a real NVIDIA GPU, through the whole evaluator."""
 
 import dataclasses
+import shutil
 from contextlib import closing
 
 import pytest
@@ -379,3 +380,17 @@ def test_cuda_kernels(cuda, name):
     evaluation = evaluator.evaluate(Kernel(source, "cuda"), calibration)
 
     assert evaluation.status in expected, told(evaluation)
+
+
+def test_hardware_counters_are_read_where_ncu_may(caplog):
+    if shutil.which("ncu") is None:
+        pytest.skip("needs ncu on the PATH")
+    with closing(evaluator_of(RowSum(time_sizes=SIZES), Triton(), profiler=True)) as made:
+        evaluation = made.evaluate(Kernel(HEAD + "kernel_fn = honest\n", "triton", "kernel_fn"), made.calibrate())
+
+    assert Status.OK == evaluation.status, told(evaluation)
+    if refusals := [each for each in caplog.messages if "no hardware counters" in each]:
+        pytest.skip(refusals[0])
+    assert "Hardware counters of sum_row: DRAM at " in evaluation.profile
+    assert "achieved occupancy" in evaluation.profile
+    assert "Its warps wait most for " in evaluation.profile
