@@ -18,6 +18,7 @@ from .operator import Brief, Parent, Proposal
 from .prompt import advice, filled, messages, text
 from .reading import Mode
 from .retrieval import Library
+from .suggesting import suggestion
 
 
 def contract_of(brief: Brief) -> Contract:
@@ -66,17 +67,25 @@ class Author:
         """The documents, read at the first use; None when no prompt wants any."""
         return Library(self._folder) if self.ingredients.knowledge else None
 
-    def prompt(self, parents: Sequence[Parent], brief: Brief) -> tuple[Message, ...]:
+    def prompt(self, parents: Sequence[Parent], brief: Brief, change: str = "") -> tuple[Message, ...]:
         """Writes the messages for these parents.
 
         A parent whose answer could not be read has no source: then the reason is told instead.
+
+        Args:
+            parents: In the order of use.
+            brief: The problem.
+            change: What is to be done in place of the instruction, if anything.
         """
         wanted = contract_of(brief)
         shown = [parent for parent in parents if parent.kernel.source.strip()]
         # A diff needs something to refer to; without it the whole kernel is asked for.
         diff = self.mode == "diff" and bool(shown) and self.ingredients.source
         form = filled("answer_diff") if diff else filled("answer_full", fence=wanted.fence)
-        told = self._told(parents) if shown or not parents else _unread(parents[0], self.ingredients.log)
+        if change:
+            told = filled("suggest", suggestion=change)
+        else:
+            told = self._told(parents) if shown or not parents else _unread(parents[0], self.ingredients.log)
         parts = [told, advice(wanted.language) if self.ingredients.advice else "", form]
         instruction = "\n\n".join(part for part in parts if part)
         return messages(shown, brief, wanted, self.ingredients, instruction=instruction, library=self.library)
@@ -85,13 +94,20 @@ class Author:
         failed = [parent for parent in parents if not parent.evaluation.ok]
         return self._instruction.replace("$verdict", verdict(failed[0].evaluation) if failed else "it is too slow")
 
+    def _change(self, parents: Sequence[Parent], brief: Brief, rng: np.random.Generator) -> str:
+        """Draws what a kernel that works should be changed in; nothing is drawn unless it is an ingredient."""
+        alone = parents[0] if len(parents) == 1 and parents[0].evaluation.ok else None
+        if alone is None or not (self.ingredients.suggestion and self.ingredients.source):
+            return ""
+        return suggestion(alone.kernel.source, brief.language.name, rng)
+
     def propose(self, parents: Sequence[Parent], brief: Brief, rng: np.random.Generator) -> Proposal:
         """Asks once and reads the answer.
 
         Raises:
             LLMError: The server is the trouble.
         """
-        request = self.sampling.request(self.prompt(parents, brief), rng)
+        request = self.sampling.request(self.prompt(parents, brief, self._change(parents, brief, rng)), rng)
         completion = ask(request, brief, self.operator)
         parent = parents[0].kernel.source if parents else None
         wanted = contract_of(brief)

@@ -25,6 +25,8 @@ class Ingredients:
         knowledge: Retrieved documents.
         advice: A few lines on what compiles and pays in the language, where there are any for it. They keep
             small models from what they get wrong, and strong ones from what they get right.
+        suggestion: One concrete change, drawn for each request from those that ship for the language and fit the
+            kernel, in place of the instruction. For one parent that works; where nothing fits, the instruction stands.
 
     Raises:
         ValueError: A count is negative.
@@ -42,6 +44,7 @@ class Ingredients:
     notes: int = 0
     knowledge: int = 0
     advice: bool = False
+    suggestion: bool = False
 
     def __post_init__(self) -> None:
         for each in fields(self):

@@ -1,9 +1,12 @@
 """Which prompt gives the most valid kernels: ``python -m experiments.benchmarks.prompts --url URL``.
 
-Asks a server for kernels with several prompts on the same seeds, reads and judges every answer, and
-prints for each prompt and task how many were correct, and how many times as many as with ``plain``, the
-prompt that anybody would write. ``default`` is ``operators=llm``'s mutation as the configuration has it.
-Answers are stored with ``--out``; ``--answers FILE`` reads and judges stored ones again, without a model.
+Asks a server for kernels with several prompts on the same seeds, reads and judges every answer, and prints for each
+prompt and task how many are valid: correct, and not the parent once more. ``plain`` is the prompt that anybody would
+write, ``default`` is ``operators=llm``'s mutation as the configuration has it.
+
+With ``--tune TASKS`` there are two stages: the prompt with most valid answers on these tasks is chosen, and that one
+and ``plain`` are asked on ``--tasks``, which must be others. Answers are stored with ``--out``; ``--answers FILE``
+reads and judges stored ones again, without a model. ``+target.measures_time=false`` checks kernels and times none.
 """
 
 from __future__ import annotations
@@ -11,13 +14,11 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
-import math
 import sys
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
-from dataclasses import dataclass
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,106 +26,39 @@ from typing import Any
 import numpy as np
 from omegaconf import DictConfig
 
-from fitness import Evaluation, Kernel
-from llm import Client, Completion, Message, Request, ServerClient
-from operators import Brief, LLMMutation, Proposal
-from operators.asking import Sampling, proposal, read
-from operators.author import contract_of
+from fitness import Calibration, Evaluation, Kernel
+from llm import Client, ServerClient
+from operators import Brief
 from operators.contract import contract
 from operators.reading import read_answer
 
 from .. import faults
-from ..build import Problem, build_problem, make
+from ..build import Problem, build_problem
 from ..composition import composed
+from ..records import write_whole
+from .prompt_arms import Listening, Seed, arms, chosen
+from .prompt_essence import essence_of
+from .prompt_rates import best_arm, stages
 
-SCHEMA = "kernelwright.benchmark.prompts/1"
-PLAIN = "Make this {title} kernel faster. Keep its interface. Answer with the complete code in one code block."
+SCHEMA = "kernelwright.benchmark.prompts/2"
+Record = dict[str, Any]
+Answer = tuple[Record, Kernel | None]
 
 
 @dataclass(frozen=True)
-class Seed:
-    """The kernel that is to be made faster, as a parent."""
+class Ground:
+    """A task on which prompts are tried.
 
-    kernel: Kernel
-    evaluation: Evaluation
-
-
-class Listening:
-    """A client that remembers what was answered, by the request's digest."""
-
-    def __init__(self, client: Client) -> None:
-        self._client = client
-        self.answers: dict[str, Completion] = {}
-
-    def complete(self, request: Request) -> Completion:
-        """Answers one request."""
-        completion = self.answers[request.digest] = self._client.complete(request)
-        return completion
-
-
-class Plain:
-    """The prompt that anybody would write: the source and a wish."""
-
-    def __init__(self, sampling: Mapping[str, Any]) -> None:
-        self._sampling = Sampling(**sampling)
-
-    def propose(self, parents: Sequence[Seed], brief: Brief, rng: np.random.Generator) -> Proposal:
-        """Asks once."""
-        wanted = contract_of(brief)
-        source = parents[0].kernel.source
-        wish = f"{PLAIN.format(title=wanted.title)}\n\n```{wanted.fence}\n{source}```"
-        request = self._sampling.request((Message("user", wish),), rng)
-        assert brief.client is not None
-        completion = brief.client.complete(request)
-        return proposal("plain", parents, read(completion, wanted, source, "full"), wanted, (request, completion))
-
-
-def arms(config: DictConfig, sampling: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the prompts that are compared."""
-    return {
-        "plain": Plain(sampling),
-        "default": make(config, "operators.mutate"),
-        "no_advice": LLMMutation(sampling=sampling),
-        "knowledge": LLMMutation(sampling=sampling, ingredients={"advice": True, "knowledge": 2}),
-        "diff": LLMMutation(sampling=sampling, ingredients={"advice": True}, mode="diff"),
-    }
-
-
-def chosen(names: str, known: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the prompts of these names, in their order.
-
-    Raises:
-        ConfigError: There is none of a name.
+    Attributes:
+        seed: The kernel that is to be made faster.
+        brief: What operators are told, but for the client.
     """
-    wanted = names.split(",") if names else list(known)
-    if missing := [name for name in wanted if name not in known]:
-        raise faults.ConfigError(f"--arms: {missing[0]} is none of {', '.join(known)}")
-    return {name: known[name] for name in wanted}
 
-
-def interval(hits: int, count: int) -> tuple[float, float]:
-    """Returns Wilson's 95 % interval of a proportion."""
-    z, p = 1.96, hits / count
-    middle, spread = p + z**2 / (2 * count), z * math.sqrt(p * (1 - p) / count + z**2 / (4 * count**2))
-    return (middle - spread) / (1 + z**2 / count), (middle + spread) / (1 + z**2 / count)
-
-
-def ratio(hits: int, count: int, base_hits: int, base_count: int) -> tuple[float, float, float]:
-    """Returns how many times as often, with its 95 % interval on the logarithm (Katz 1978).
-
-    Half a hit is added to both sides, so that none at all has an interval too
-    (Katz 1978, https://doi.org/10.2307/2530610; Walter 1975 for the half).
-    """
-    a, n, b, m = hits + 0.5, count + 0.5, base_hits + 0.5, base_count + 0.5
-    middle, spread = math.log(a / n / (b / m)), 1.96 * math.sqrt(1 / a - 1 / n + 1 / b - 1 / m)
-    return math.exp(middle), math.exp(middle - spread), math.exp(middle + spread)
-
-
-def problem_of(task: str, arguments: argparse.Namespace) -> tuple[DictConfig, Problem]:
-    """Builds what kernels of a task are judged with."""
-    sampling = [f"operators.mutate.sampling.{name}={value}" for name, value in sampled(arguments).items()]
-    config = composed([f"task={task}", "operators=llm", *sampling, *arguments.overrides])
-    return config, build_problem(config)
+    config: DictConfig
+    problem: Problem
+    calibration: Calibration
+    seed: Seed
+    brief: Brief
 
 
 def sampled(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -132,102 +66,172 @@ def sampled(arguments: argparse.Namespace) -> dict[str, Any]:
     return {"temperature": arguments.temperature, "max_tokens": arguments.max_tokens}
 
 
-def measured(task: str, client: Client, arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    """Yields a record of every answer to every prompt on one task.
+@contextmanager
+def grounds(tasks: Sequence[str], arguments: argparse.Namespace) -> Iterator[dict[str, Ground]]:
+    """Gets evaluators ready, all tasks at once, and ends their workers behind the block.
+
+    Raises:
+        FitnessError: The machine or a task is broken.
+    """
+    sampling = [f"operators.mutate.sampling.{name}={value}" for name, value in sampled(arguments).items()]
+    configs = [composed([f"task={task}", "operators=llm", *sampling, *arguments.overrides]) for task in tasks]
+    problems = [build_problem(config) for config in configs]
+    with ExitStack() as stack:
+        for problem in problems:
+            stack.callback(problem.evaluator.close)
+        pool = stack.enter_context(ThreadPoolExecutor(arguments.workers))
+        yield dict(zip(tasks, pool.map(_ground, configs, problems), strict=True))
+
+
+def _ground(config: DictConfig, problem: Problem) -> Ground:
+    calibration = problem.evaluator.calibrate()
+    kernel = problem.task.seed_kernel(problem.language.name)
+    seed = Seed(kernel, problem.evaluator.evaluate(kernel, calibration))
+    facts = {name: str(value) for name, value in problem.target.describe().items()}
+    brief = Brief(problem.task, problem.target, problem.language, None, hardware=facts)
+    return Ground(config, problem, calibration, seed, brief)
+
+
+@dataclass(frozen=True)
+class Question:
+    """One answer that is wanted.
+
+    Attributes:
+        arm: Name of the prompt.
+        operator: Writes it.
+        seeds: Of all that is drawn.
+    """
+
+    ground: Ground
+    arm: str
+    operator: Any
+    seeds: tuple[int, int]
+
+
+def ask(question: Question, client: Client) -> Answer:
+    """Asks once, and returns what is stored of it beside the kernel that was read.
+
+    Raises:
+        LLMError: The server cannot be asked.
+    """
+    listening, ground, arm = Listening(client), question.ground, question.arm
+    brief = replace(ground.brief, client=listening)
+    made = question.operator.propose([ground.seed], brief, np.random.default_rng(question.seeds))
+    request, completion = listening.request, listening.completion
+    assert request is not None and completion is not None  # noqa: PT018 - both or none
+    record = {
+        "schema": SCHEMA,
+        "arm": arm,
+        "task": ground.problem.task.name,
+        "language": ground.problem.language.name,
+        "mode": ground.config.operators.mutate.mode if arm == "default" else "diff" if arm == "diff" else "full",
+        "model": completion.model,
+        "prompt": request.messages[-1].content,
+        "seed": request.seed,
+        "temperature": request.temperature,
+        "finish_reason": completion.finish_reason,
+        "tokens": completion.completion_tokens,
+        "text": completion.text,
+        "outcome": made.outcome,
+        **judgement(None),
+    }
+    return record, made.kernel
+
+
+def judgement(verdict: Evaluation | None, kernel: Kernel | None = None, parent: Kernel | None = None) -> Record:
+    """Returns what is kept of a verdict."""
+    if verdict is None or kernel is None or parent is None:
+        return {"status": None, "speedup": None, "kernel": None, "copy": False}
+    essence = essence_of(kernel)
+    copy = essence == essence_of(parent)
+    return {"status": str(verdict.status), "speedup": verdict.speedup, "kernel": essence, "copy": copy}
+
+
+def judged(answers: Sequence[Answer], known: Mapping[str, Ground], workers: int) -> list[Record]:
+    """Returns the records with verdicts; kernels that are equal are judged once.
+
+    Raises:
+        FitnessError: The machine or the task is broken.
+    """
+    kernels = {(record["task"], kernel.digest): kernel for record, kernel in answers if kernel is not None}
+    print(f"judging {len(kernels)} different kernels of {len(answers)} answers", file=sys.stderr)
+
+    def judge(key: tuple[str, str]) -> Evaluation:
+        ground = known[key[0]]
+        return ground.problem.evaluator.evaluate(kernels[key], ground.calibration)
+
+    with ThreadPoolExecutor(workers) as pool:
+        verdicts = dict(zip(kernels, pool.map(judge, kernels), strict=True))
+    told = []
+    for record, kernel in answers:
+        verdict = verdicts[record["task"], kernel.digest] if kernel is not None else None
+        told.append({**record, **judgement(verdict, kernel, known[record["task"]].seed.kernel)})
+    return told
+
+
+def stage(
+    name: str, tasks: Sequence[str], names: str, arguments: argparse.Namespace, keep: Callable[[Record], None]
+) -> list[Record]:
+    """Asks with the prompts of these names on all tasks, and judges when the model is idle: it may share the device.
+
+    Args:
+        name: Of the stage, for the records.
+        tasks: That are asked about.
+        names: Of the prompts, with commas; empty for all.
+        arguments: Of the command.
+        keep: Is given every answer as it comes: they are dear.
 
     Raises:
         FitnessError: The machine or the task is broken.
         LLMError: The server cannot be asked.
     """
-    listening = Listening(client)
-    config, problem = problem_of(task, arguments)
-    calibration = problem.evaluator.calibrate()
-    kernel = problem.task.seed_kernel(problem.language.name)
-    seed = Seed(kernel, problem.evaluator.evaluate(kernel, calibration))
-    facts = {name: str(value) for name, value in problem.target.describe().items()}
-    brief = Brief(problem.task, problem.target, problem.language, listening, hardware=facts)
-    verdicts: dict[str, Evaluation] = {}
-    for name, operator in chosen(arguments.arms, arms(config, sampled(arguments))).items():
-        streams = [np.random.default_rng([arguments.seed, turn]) for turn in range(arguments.samples)]
+    limits = {"timeout_s": arguments.timeout, "gather_s": arguments.gather}
+    with grounds(tasks, arguments) as known, ServerClient(arguments.url, arguments.model, **limits) as client:
+        questions = [
+            Question(ground, arm, operator, (arguments.seed, turn))
+            for ground in known.values()
+            for arm, operator in chosen(names, arms(ground.config, sampled(arguments))).items()
+            for turn in range(arguments.samples)
+        ]
+        print(f"{name}: asking {len(questions)} times", file=sys.stderr)
+        answers = []
         with ThreadPoolExecutor(arguments.in_flight) as pool:
-            proposals = list(pool.map(lambda rng, operator=operator: operator.propose([seed], brief, rng), streams))
-        # Kernels are judged when the model is idle: it may share the device with them. Each is judged once.
-        for made in proposals:
-            kernel = made.kernel
-            if kernel is not None and kernel.digest not in verdicts:
-                verdicts[kernel.digest] = problem.evaluator.evaluate(kernel, calibration)
-            verdict = verdicts[kernel.digest] if kernel is not None else None
-            yield record(problem, name, made, listening.answers[made.requests[0]], verdict)
+            for record, kernel in pool.map(lambda question: ask(question, client), questions):
+                answers.append(({**record, "stage": name}, kernel))
+                keep(answers[-1][0])
+        return judged(answers, known, arguments.workers)
 
 
-def judged_again(records: Sequence[Mapping[str, Any]], arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    """Yields stored answers as the reader and the evaluator of today see them."""
-    for task in dict.fromkeys(each["task"] for each in records):
-        _, problem = problem_of(task, arguments)
-        calibration = problem.evaluator.calibrate()
-        seed = problem.task.seed_kernel(problem.language.name)
-        wanted = contract(problem.task, problem.language.name, problem.language.grammar)
+def judged_again(records: Sequence[Record], arguments: argparse.Namespace) -> list[Record]:
+    """Returns stored answers as the reader and the evaluator of today see them."""
+    with grounds(list(dict.fromkeys(each["task"] for each in records)), arguments) as known:
+        answers = []
         for each in records:
-            if each["task"] != task:
-                continue
-            reading = read_answer(each["text"], wanted, seed.source, each["mode"], each["finish_reason"])
+            ground = known[each["task"]]
+            language = ground.problem.language
+            wanted = contract(ground.problem.task, language.name, language.grammar)
+            parent = ground.seed.kernel.source
+            reading = read_answer(each["text"], wanted, parent, each["mode"], each["finish_reason"])
             source = reading.source
             kernel = Kernel(source, wanted.language, wanted.entry_point) if source is not None else None
-            verdict = problem.evaluator.evaluate(kernel, calibration) if kernel is not None else None
-            yield {**each, "outcome": str(reading.outcome), **judgement(verdict)}
+            answers.append(({**each, "outcome": str(reading.outcome)}, kernel))
+        return judged(answers, known, arguments.workers)
 
 
-def judgement(verdict: Evaluation | None) -> dict[str, Any]:
-    """Returns what is kept of a verdict."""
-    if verdict is None:
-        return {"status": None, "speedup": None}
-    return {"status": str(verdict.status), "speedup": verdict.speedup}
-
-
-def record(
-    problem: Problem, arm: str, made: Proposal, answer: Completion, verdict: Evaluation | None
-) -> dict[str, Any]:
-    """Returns what became of a proposal."""
-    return {
-        "schema": SCHEMA,
-        "arm": arm,
-        "task": problem.task.name,
-        "language": problem.language.name,
-        "mode": "diff" if arm.endswith("diff") else "full",
-        "model": answer.model,
-        "finish_reason": answer.finish_reason,
-        "text": answer.text,
-        "outcome": made.outcome,
-        **judgement(verdict),
-    }
-
-
-def table(records: Sequence[Mapping[str, Any]]) -> str:
-    """Returns rates by prompt, over all tasks and for each."""
-    lines = []
-    groups: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
-    for each in records:
-        groups.setdefault((each["arm"], "all"), []).append(each)
-        groups.setdefault((each["arm"], each["task"]), []).append(each)
-    for (arm, task), members in sorted(groups.items()):
-        counts = Counter(str(each["status"] or each["outcome"]) for each in members)
-        low, high = interval(counts["ok"], len(members))
-        best = max((each["speedup"] or 0.0 for each in members), default=0.0)
-        rest = ", ".join(f"{name} {count}" for name, count in counts.most_common() if name != "ok")
-        valid = f"{counts['ok']}/{len(members)} valid ({low:.0%} to {high:.0%})"
-        lines.append(f"{arm:10} {task:12} {valid}, best {best:.2f}x; {rest}")
-    return "\n".join([*lines, *ratios({arm: members for (arm, task), members in groups.items() if task == "all"})])
-
-
-def ratios(by_arm: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str]:
-    """Returns, for each prompt but the plain one, how many times as many of its answers are valid."""
-    hits = {arm: sum(each["status"] == "ok" for each in members) for arm, members in by_arm.items()}
-    lines = []
-    for arm, members in by_arm.items():
-        if arm != "plain" and "plain" in by_arm:
-            times, low, high = ratio(hits[arm], len(members), hits["plain"], len(by_arm["plain"]))
-            lines.append(f"{arm} / plain: {times:.2f} times as many valid kernels ({low:.2f} to {high:.2f})")
-    return lines
+def two_stages(arguments: argparse.Namespace, keep: Callable[[Record], None]) -> list[Record]:
+    """Chooses a prompt on the tasks for tuning, if any, and asks on the others."""
+    tasks, tuning = arguments.tasks.split(","), arguments.tune.split(",") if arguments.tune else []
+    if common := set(tasks) & set(tuning):
+        raise faults.ConfigError(f"--tasks and --tune share {min(common)}: what tuned a prompt cannot test it")
+    if not tuning:
+        return stage("test", tasks, arguments.arms, arguments, keep)
+    seen = stage("tuning", tuning, arguments.arms, arguments, keep)
+    try:
+        best = best_arm(seen)
+    except ValueError as fault:
+        raise faults.ConfigError(f"--arms: {fault}") from fault
+    print(f"chosen: {best}", file=sys.stderr)
+    return [*seen, *stage("test", tasks, f"plain,{best}", arguments, keep)]
 
 
 def options() -> argparse.ArgumentParser:
@@ -237,10 +241,12 @@ def options() -> argparse.ArgumentParser:
     source.add_argument("--url", help="base URL of an OpenAI-compatible server")
     source.add_argument("--answers", type=Path, action="append", metavar="FILE", help="stored answers; may be repeated")
     parser.add_argument("--model", default="", help="the server's; the first on offer unless given")
+    parser.add_argument("--tune", default="", help="names of tasks on which a prompt is chosen, with commas")
     parser.add_argument("--tasks", default="softmax,row_sum,matmul,layer_norm", help="names, with commas")
     parser.add_argument("--arms", default="", help="names of prompts, with commas; all unless given")
     parser.add_argument("--samples", type=int, default=48, help="answers for each prompt and task")
     parser.add_argument("--in-flight", type=int, default=48, help="requests open at once")
+    parser.add_argument("--workers", type=int, default=1, help="kernels judged at once; timing is alone all the same")
     parser.add_argument("--timeout", type=float, default=600.0, help="seconds for one whole answer")
     parser.add_argument("--gather", type=float, default=0.0, help="seconds in which requests join to one with choices")
     parser.add_argument("--temperature", type=float, default=0.8)
@@ -251,18 +257,10 @@ def options() -> argparse.ArgumentParser:
     return parser
 
 
-def stored(paths: Sequence[Path]) -> list[dict[str, Any]]:
+def stored(paths: Sequence[Path]) -> list[Record]:
     """Reads records that were written with ``--out``."""
     texts = [gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes() for path in paths]
     return [json.loads(line) for text in texts for line in text.decode().splitlines()]
-
-
-def asked(arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    """Yields what a server answers on all tasks."""
-    limits = {"timeout_s": arguments.timeout, "gather_s": arguments.gather}
-    with ServerClient(arguments.url, arguments.model, **limits) as client:
-        for task in arguments.tasks.split(","):
-            yield from measured(task, client, arguments)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -272,16 +270,21 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _command(argv: Sequence[str]) -> int:
     arguments = options().parse_args(argv)
-    found = judged_again(stored(arguments.answers), arguments) if arguments.answers else asked(arguments)
-    records = []
     with ExitStack() as stack:
         out = stack.enter_context(arguments.out.open("w", encoding="utf-8")) if arguments.out is not None else None
-        for each in found:
-            records.append(each)
-            if out is not None:  # at once: answers of a model are dear, and a run may be stopped
-                out.write(json.dumps(each) + "\n")
+
+        def keep(record: Record) -> None:
+            if out is not None:
+                out.write(json.dumps(record) + "\n")
                 out.flush()
-    print(table(records))
+
+        if arguments.answers:
+            records = judged_again(stored(arguments.answers), arguments)
+        else:
+            records = two_stages(arguments, keep)
+    if arguments.out is not None:  # again, with the verdicts
+        write_whole(arguments.out, "".join(json.dumps(each) + "\n" for each in records).encode())
+    print(stages(records))
     return 0
 
 

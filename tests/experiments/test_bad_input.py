@@ -34,7 +34,7 @@ WRONG = [
     ),
     (
         ["operators=llm", "llm=scripted", "operators.mutate.ingredients.notes=2"],
-        r"operators\.mutate\.ingredients\.notes: unknown key; choose from advice; another one is added by \+operators",
+        r"operators\.mutate\.ingredients\.notes: unknown key; choose from advice, suggestion; another one is added by \+operators",
     ),
     (["--resolve"], r"--resolve: only together with --cfg job"),
     (["--package", "x"], r"--package: only together with --cfg job"),

@@ -1,17 +1,26 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 
-from experiments.benchmarks.prompts import interval, main, ratio, stored, table
+import pytest
+
+from experiments.benchmarks.prompt_essence import essence_of
+from experiments.benchmarks.prompt_rates import best_arm, interval, ratio, table
+from experiments.benchmarks.prompts import main, stored
 from experiments.reproduce import RESULTS
 from fake_openai import completion, fake_server
+from fitness import Kernel
 from fitness.tasks import RowSum, SwiGlu, Transpose
 from operators.contract import contract
 from operators.reading import read_answer
 
 SOURCE = RowSum().seed_kernel("cpp").source
-VALID = f"```cpp\n// again\n{SOURCE}```"
+TRANSPOSE = Transpose().seed_kernel("cpp").source
+COPY = f"```cpp\n// again\n{SOURCE}```"
+VALID = f"```cpp\n{SOURCE.replace('{', '{ M = M + 0;', 1)}```"
+ARMS = ("plain", "default", "no_advice", "advice", "knowledge", "suggestion", "bare", "bare_advice", "diff")
 
 
 def test_every_prompt_is_asked_and_judged(tmp_path: Path, capsys) -> None:
@@ -21,9 +30,9 @@ def test_every_prompt_is_asked_and_judged(tmp_path: Path, capsys) -> None:
         arguments = ["--url", fake.url, "--tasks", "row_sum", "--samples", "4", "--out", str(out), "evaluator=quick"]
         assert 0 == main(arguments)
     records = [json.loads(line) for line in out.read_text().splitlines()]
-    assert {"plain", "default", "no_advice", "knowledge", "diff"} == {each["arm"] for each in records}
+    assert set(ARMS) == {each["arm"] for each in records}
     assert {(VALID, "ok"), ("No.", None)} == {(each["text"], each["status"]) for each in records}
-    assert 5 * 2 + 4 == len(capsys.readouterr().out.splitlines())
+    assert len(ARMS) * 2 + len(ARMS) - 1 == len(capsys.readouterr().out.splitlines())
 
 
 def test_the_plain_prompt_holds_the_source_and_a_wish(capsys) -> None:
@@ -50,12 +59,13 @@ def test_the_default_is_what_the_configuration_has() -> None:
 
 def test_stored_answers_are_judged_again_without_a_model(tmp_path: Path, capsys) -> None:
     fields = {"task": "row_sum", "mode": "full", "finish_reason": "stop"}
-    answers = [("plain", "No."), ("plain", VALID), ("default", VALID), ("default", VALID)]
+    answers = [("plain", "No."), ("plain", VALID), ("plain", COPY), ("default", VALID), ("default", VALID)]
     stored = tmp_path / "answers.jsonl"
     stored.write_text("".join(json.dumps({"arm": arm, "text": text, **fields}) + "\n" for arm, text in answers))
     assert 0 == main(["--answers", str(stored), "evaluator=quick"])
     said = capsys.readouterr().out
-    assert (True, True) == ("1/2 valid" in said, "default / plain: 1.67 times" in said)
+    assert (True, True) == ("1/3 valid" in said, "default / plain: 2.33 times" in said)
+    assert (True, True) == ("copy of the parent 1" in said, "2/2 valid (34% to 100%), 1 different" in said)
 
 
 def test_an_unknown_prompt_is_one_line(capsys) -> None:
@@ -78,3 +88,60 @@ def test_the_stored_answers_are_read_as_when_they_were_recorded() -> None:
         reading = read_answer(each["text"], wanted, task.seed_kernel("cpp").source, each["mode"], each["finish_reason"])
         assert each["outcome"] == reading.outcome
     assert "default / plain: 2.33 times as many valid kernels (0.39 to 13.93)" in table(records)
+
+
+def test_a_prompt_is_chosen_on_some_tasks_and_tried_on_others(tmp_path: Path, capsys) -> None:
+    def answer(body: dict) -> object:
+        asked = body["messages"][-1]["content"]
+        wanted = "let the compiler vectorise" in asked and "# Good to know" not in asked and "# Task" in asked
+        return completion(
+            f"```cpp\n{TRANSPOSE if 'transpose' in asked else SOURCE}// {body['seed']}\nint more;\n```"
+            if wanted
+            else "No."
+        )
+
+    with fake_server() as fake:
+        fake.answers = [answer]
+        out = tmp_path / "answers.jsonl"
+        tasks = ["--tune", "row_sum", "--tasks", "transpose", "--arms", "plain,no_advice,advice,knowledge"]
+        assert 0 == main(
+            ["--url", fake.url, *tasks, "--samples", "3", "--workers", "2", "--out", str(out), "evaluator=quick"]
+        )
+    records = stored([out])
+    asked = {(each["stage"], each["task"], each["arm"]) for each in records}
+    tuned = {("tuning", "row_sum", arm) for arm in ("plain", "no_advice", "advice", "knowledge")}
+    assert tuned | {("test", "transpose", "plain"), ("test", "transpose", "advice")} == asked
+    assert {"ok": 6, None: 9 + 3} == dict(Counter(each["status"] for each in records))
+    assert "chosen: advice" in capsys.readouterr().out
+
+
+def test_what_tuned_a_prompt_does_not_test_it(capsys) -> None:
+    assert 2 == main(["--url", "http://127.0.0.1:9/v1", "--tune", "row_sum,softmax", "--tasks", "matmul,softmax"])
+    assert "share softmax" in capsys.readouterr().err
+
+
+def test_of_equal_prompts_the_one_with_more_different_kernels_is_best() -> None:
+    def records(arm: str, *kernels: str) -> list[dict]:
+        return [{"arm": arm, "task": "t", "status": "ok", "kernel": each, "copy": each == "seed"} for each in kernels]
+
+    found = [*records("plain", "a", "b", "c"), *records("dull", "a", "a", "seed"), *records("rich", "a", "b", "seed")]
+    assert "rich" == best_arm(found)
+
+
+@pytest.mark.parametrize(
+    ("change", "same"),
+    [
+        (lambda source: source.replace('"""Sum', '"""The sum'), True),
+        (lambda source: source[source.index("import") :], True),
+        (
+            lambda source: source + "\n# Example\nif __name__ == '__main__':\n    print(kernel_fn(torch.ones(2, 2)))\n",
+            True,
+        ),
+        (lambda source: source.replace("total", "accumulator"), True),
+        (lambda source: source.replace("BLOCK=128", "BLOCK=256"), False),
+        (lambda source: source.replace("total += ", "total = total + "), False),
+    ],
+)
+def test_the_parent_retold_is_a_copy(change, same) -> None:
+    parent = RowSum().seed_kernel("triton")
+    assert same == (essence_of(parent) == essence_of(Kernel(change(parent.source), "triton", parent.entry_point)))
