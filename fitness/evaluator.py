@@ -17,7 +17,7 @@ from .contest import Rival
 from .errors import MachineError, SandboxError
 from .evaluation import Calibration, Duel, Evaluation
 from .kernel import Kernel
-from .language import Language
+from .language import Language, check_pair
 from .material import Material, secret_generator
 from .sandbox import Sandbox, find_sandbox
 from .sanitize import sanitize
@@ -52,14 +52,15 @@ class Evaluator:
         settings: All settings.
 
     Raises:
-        ValueError: A setting is out of range, a forbidden flag or a baseline is unknown, or baselines or a
-            profiler are asked for on a target without them.
+        ValueError: The language does not run on the target, a setting is out of range, a forbidden flag or a
+            baseline is unknown, or baselines or a profiler are asked for on a target without them.
     """
 
     def __init__(self, task: Task, target: Target, language: Language, **settings: Any) -> None:
         self.task, self.target, self.language = task, target, language
         forbid, baselines = (tuple(settings.pop(name, ())) for name in ("forbid", "baselines"))
         self.settings = Settings(forbid=forbid, baselines=baselines, **settings)
+        check_pair(language, target)
         check_baselines(self.settings.baselines, target)
         if self.settings.profiler and not getattr(target, "is_device", False):
             raise ValueError(f"evaluator.profiler must be false for target={target.name}: it looks at GPUs only")

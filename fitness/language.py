@@ -12,6 +12,9 @@ from .target import Target
 
 Kind = Literal["shared_object", "python_module", "source"]
 
+TARGETS = ("cpu", "nvidia", "amd", "interpret", "external", "mtia")
+"""Names of our own targets."""
+
 
 @dataclass(frozen=True, slots=True)
 class Need:
@@ -61,6 +64,8 @@ class Build:
 class Language(Protocol):
     """What a kernel is written in. Pure: it describes builds and never runs one.
 
+    A language may name, as ``targets``, which of our targets it runs on; others are refused before anything starts.
+
     Attributes:
         name: As in configuration, e.g. ``"cpp"``.
         suffix: Of a source file, e.g. ``".cpp"``.
@@ -86,3 +91,18 @@ class Language(Protocol):
             ToolchainError: The compiler is missing; the message says what to install.
         """
         ...
+
+
+def check_pair(language: Language, target: Target) -> None:
+    """Refuses a language on one of our targets that it does not run on.
+
+    A target of the user's own, or a language that names no targets, is let through: only building can tell.
+
+    Raises:
+        ValueError: It does not; the message names the targets that it has and what to type.
+    """
+    fitting: tuple[str, ...] = getattr(language, "targets", ())
+    if not fitting or target.name in fitting or target.name not in TARGETS:
+        return
+    choices = " or ".join(f"target={name}" for name in fitting)
+    raise ValueError(f"language={language.name} does not run on target={target.name}; choose {choices}")

@@ -34,6 +34,7 @@ class Cpp:
     name: str = "cpp"
     suffix: str = ".cpp"
     grammar: str = "cpp"
+    targets: tuple[str, ...] = ("cpu",)
     compiler: str | None = None
     flags: tuple[str, ...] = ("-O3", "-fopenmp")
     standard: str | None = "gnu++20"

@@ -44,6 +44,7 @@ class Cuda:
     name: str = "cuda"
     suffix: str = ".cu"
     grammar: str = "cpp"
+    targets: tuple[str, ...] = ("nvidia", "interpret")
     architectures: tuple[str, ...] = ("sm_*",)
     trailing_arguments: int = 1
 

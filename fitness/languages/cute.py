@@ -24,6 +24,7 @@ class Cute:
     name: str = "cute"
     suffix: str = ".py"
     grammar: str = "python"
+    targets: tuple[str, ...] = ("nvidia",)
     architectures: tuple[str, ...] = ("sm_90a", "sm_100a", "sm_120a", "sm_8*", "sm_90")
 
     def build(self, kernel: Kernel, target: Target, workdir: Path) -> Build:

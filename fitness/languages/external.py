@@ -26,6 +26,7 @@ class ExternalLanguage:
     name: str = "mtia_cpp"
     suffix: str = ".cpp"
     grammar: str = "cpp"
+    targets: tuple[str, ...] = ("external", "mtia")
 
     def build(self, kernel: Kernel, target: Target, workdir: Path) -> Build:
         """Writes the source; the toolchain builds it when it is checked."""

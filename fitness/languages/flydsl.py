@@ -26,6 +26,7 @@ class FlyDSL:
     name: str = "flydsl"
     suffix: str = ".py"
     grammar: str = "python"
+    targets: tuple[str, ...] = ("amd",)
     architectures: tuple[str, ...] = ("gfx90a", "gfx942", "gfx950")
 
     def build(self, kernel: Kernel, target: Target, workdir: Path) -> Build:

@@ -33,6 +33,7 @@ class Hip:
     name: str = "hip"
     suffix: str = ".hip"
     grammar: str = "cpp"
+    targets: tuple[str, ...] = ("amd", "interpret")
     architectures: tuple[str, ...] = ("gfx9*", "gfx1*")
     trailing_arguments: int = 1
 

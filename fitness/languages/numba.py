@@ -28,6 +28,7 @@ class Numba:
     name: str = "numba"
     suffix: str = ".py"
     grammar: str = "python"
+    targets: tuple[str, ...] = ("cpu",)
 
     def build(self, kernel: Kernel, target: Target, workdir: Path) -> Build:
         """Writes the module and returns the command that compiles and links its entry point.

@@ -30,6 +30,7 @@ class OpenCL:
     name: str = "opencl"
     suffix: str = ".cl"
     grammar: str = "cpp"
+    targets: tuple[str, ...] = ("cpu",)
 
     def build(self, kernel: Kernel, target: Target, workdir: Path) -> Build:
         """Writes the source and returns the command that compiles and links it.

@@ -22,6 +22,7 @@ class Torch:
     name: str = "torch"
     suffix: str = ".py"
     grammar: str = "python"
+    targets: tuple[str, ...] = ("nvidia", "amd", "interpret")
 
     def build(self, kernel: Kernel, target: Target, workdir: Path) -> Build:
         """Writes the module; what ``torch.compile`` makes of it is made at its first calls."""

@@ -43,6 +43,7 @@ class Triton:
     name: str = "triton"
     suffix: str = ".py"
     grammar: str = "python"
+    targets: tuple[str, ...] = ("nvidia", "amd", "interpret")
     architectures: tuple[str, ...] = ("sm_*", "gfx9*", "gfx1*")
 
     def build(self, kernel: Kernel, target: Target, workdir: Path) -> Build:

@@ -6,8 +6,8 @@ import pickle
 import pytest
 
 from fitness import Calibration, Evaluator, Kernel, Status, TaskError, ToolchainError
-from fitness.languages import Cpp, Torch
-from fitness.targets import Cpu
+from fitness.languages import Cpp, Cuda, Cute, ExternalLanguage, FlyDSL, Hip, Numba, OpenCL, Torch, Triton
+from fitness.targets import Amd, Cpu, External, Interpret, Nvidia
 from fitness.tasks import RowSum
 from small_task import HEAD, PLAIN, SEED, Twice
 
@@ -197,6 +197,27 @@ def test_closing_what_was_not_used_starts_nothing():
 
 
 @pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed")
-def test_a_language_that_does_not_fit_the_target_is_told():
+def test_a_language_of_ones_own_that_needs_python_is_told_where_there_is_none():
     with pytest.raises(TaskError, match=r"language=torch needs Python .* choose target=interpret or a GPU"):
-        Evaluator(RowSum(), Cpu(), Torch()).calibrate()
+        Evaluator(RowSum(), Cpu(), Torch(targets=())).calibrate()
+
+
+TARGETS = {"cpu": Cpu(), "nvidia": Nvidia(), "amd": Amd(), "interpret": Interpret()}
+TARGETS |= {name: External(name=name, build=("b",), run=("r",)) for name in ("external", "mtia")}
+LANGUAGES = [Cpp(), Numba(), OpenCL(), Triton(), Cuda(), Hip(), Cute(), FlyDSL(), Torch(), ExternalLanguage()]
+
+
+@pytest.mark.parametrize("language", LANGUAGES, ids=lambda each: each.name)
+def test_a_language_that_does_not_run_on_a_target_names_those_it_has(language):
+    task = RowSum(seeds="/nowhere")
+    refused = [name for name in TARGETS if name not in language.targets]
+    for name in refused:
+        with pytest.raises(ValueError, match=f"^language={language.name} does not run on target={name}; ") as told:
+            Evaluator(task, TARGETS[name], language)
+        assert [f"target={each}" for each in language.targets] == str(told.value).partition("choose ")[2].split(" or ")
+    for name in language.targets:
+        assert Evaluator(task, TARGETS[name], language)
+
+
+def test_a_target_of_ones_own_takes_any_language():
+    assert Evaluator(RowSum(), External(name="mine", build=("b",), run=("r",)), Cpp())
