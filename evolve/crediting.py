@@ -3,31 +3,33 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+
+import numpy as np
 
 from llm import Client, Rewarded
 
 from .individual import Individual
 
 
-def as_told(client: Client | None) -> Client | None:
-    """Returns the model's door for one slot: whoever chooses behind it knows the rewards told until now.
+def as_told(client: Client | None, draw: Callable[[], np.random.Generator]) -> Client | None:
+    """Returns the model's door for one slot: whoever chooses behind it has chosen, by the rewards told until now.
 
     Operators ask from threads, while later slots are committed and rewarded: without this, which model
     answers would depend on who is faster.
     """
-    return client.snapshot() if isinstance(client, Rewarded) else client
+    return client.snapshot(int(draw().integers(2**63))) if isinstance(client, Rewarded) else client
 
 
 def reward_arm(client: Client | None, individual: Individual, parents: Sequence[Individual]) -> None:
     """Tells an ensemble of models which part of its best parent's cost a kernel saves; a known kernel saves nothing.
 
     Args:
-        client: The model's door; one that learns nothing is left alone.
+        client: The slot's door, see `as_told`; one that learns nothing is left alone.
         individual: That was committed.
         parents: That its operator was given.
     """
-    if not individual.arm or not isinstance(client, Rewarded):
+    if not isinstance(client, Rewarded):
         return
     to_beat = min((parent.cost for parent in parents if parent.fitness.valid), default=math.inf)
     saved = 1.0 - individual.cost / to_beat if math.isfinite(to_beat) and to_beat > 0 else 0.0

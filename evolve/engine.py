@@ -235,7 +235,9 @@ class Engine:
         plan = self._policy.plan(index, self._operators, self._stream(index, "plan"))
         wanted = self._operators[plan.operator].memory if plan.remembers and plan.proposal is None else ()
         memory = self._books.lineage.memory(wanted, plan.parents, self.chronicle.hall_of_fame.items)
-        brief = replace(self._brief, memory=memory, client=as_told(self._brief.client))
+        brief = replace(
+            self._brief, memory=memory, client=as_told(self._brief.client, partial(self._stream, index, "arm"))
+        )
         self._flight.add(Slot(index, plan, brief, self._committed))
         self._planned += 1
 
@@ -246,7 +248,7 @@ class Engine:
         individual = individual_of(slot, proposal, self._objectives, generation)
         self._committed += 1
         self._enter(individual, slot.plan.parents, proposal.lesson)
-        reward_arm(self._brief.client, individual, slot.plan.parents)
+        reward_arm(slot.brief.client, individual, slot.plan.parents)
         if self.ledger.budget.seconds is not None:
             self._look_at_clock(f"slot-{slot.index}")
         return individual

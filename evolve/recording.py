@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from functools import cached_property
 from typing import Protocol, TypeVar
@@ -76,6 +76,7 @@ class RecordedClient:
     def __init__(self, client: Client, journal: Journal) -> None:
         self._client = client
         self._journal = journal
+        self._silent: list[str] = []
 
     def complete(self, request: Request) -> Completion:
         """Answers one request; one that failed for good is recorded as such, so that a replay meets it too.
@@ -95,16 +96,23 @@ class RecordedClient:
                 completion = Completion.failed(error)
             return {"request": request.to_json(), "completion": completion.to_json()}
 
-        return Completion.from_json(self._journal.once("completion", request.digest, ask)["completion"])
+        answer = Completion.from_json(self._journal.once("completion", request.digest, ask)["completion"])
+        self._silent += answer.silent
+        return answer
 
-    def tell(self, arm: str, reward: float, tokens: int = 0) -> None:
-        """Passes on to an ensemble what an answer was worth; others learn nothing."""
+    def tell(self, arm: str, reward: float, tokens: int = 0, silent: Sequence[str] = ()) -> None:
+        """Passes on to an ensemble what an answer was worth, and who gave none; others learn nothing.
+
+        Who gave none is what the answers said that were asked for here: in a resumed run the recorded ones.
+        """
         if isinstance(self._client, Rewarded):
-            self._client.tell(arm, reward, tokens)
+            self._client.tell(arm, reward, tokens, (*silent, *self._silent))
 
-    def snapshot(self) -> Client:
+    def snapshot(self, luck: int) -> Rewarded:
         """Returns the same with an ensemble's snapshot behind it."""
-        return RecordedClient(self._client.snapshot(), self._journal) if isinstance(self._client, Rewarded) else self
+        if not isinstance(self._client, Rewarded):
+            return self
+        return RecordedClient(self._client.snapshot(luck), self._journal)
 
 
 class RecordedEmbedder:

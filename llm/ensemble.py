@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import random
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
-from copy import copy, deepcopy
-from dataclasses import dataclass, field, replace
+from copy import deepcopy
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, Protocol, Self, get_args, runtime_checkable
 
+from .errors import RequestError, ServerError, ServerUnreachable
+from .ledger import Ledger, Record
 from .request import Client, Completion, Request
+
+_LOG = logging.getLogger("kernelwright.llm")
 
 Choice = Literal["weights", "ucb1", "thompson"]
 
@@ -30,12 +35,16 @@ class Placed(Protocol):
 class Rewarded(Protocol):
     """A client that learns from what its answers were worth."""
 
-    def tell(self, arm: str, reward: float, tokens: int = 0) -> None:
-        """Tells the worth of an answer of ``arm``."""
+    def tell(self, arm: str, reward: float, tokens: int = 0, silent: Sequence[str] = ()) -> None:
+        """Tells the worth of an answer of ``arm``, and who had been asked before it in vain."""
         ...
 
-    def snapshot(self) -> Client:
-        """Returns a client that chooses by what was told so far, whatever is told later."""
+    def snapshot(self, luck: int) -> Rewarded:
+        """Returns the client of one slot: who answers is decided now, whatever is told later; it must be told once."""
+        ...
+
+    def complete(self, request: Request) -> Completion:
+        """Answers one request, as `Client` has it."""
         ...
 
 
@@ -47,7 +56,7 @@ class Arm:
         name: Unique in the ensemble, and the key under which its rewards are kept: a resumed run
             finds them again by it, also when members came or went.
         client: Who is asked; None for the ensemble's own, for arms that differ in temperature only.
-        weight: Share of the requests when chosen by weights; prior preference is not used otherwise.
+        weight: Share of the slots when chosen by weights; prior preference is not used otherwise.
         model: Replaces the request's model, unless empty.
         temperature: Replaces the request's, unless None.
 
@@ -66,40 +75,16 @@ class Arm:
             raise ValueError(f"an arm needs a name and a weight of 0 or more, has {self.name!r} and {self.weight}")
 
 
-@dataclass
-class _Record:
-    """What an arm earned: number, sum and sum of squares of its rewards."""
-
-    pulls: int = 0
-    total: float = 0.0
-    squares: float = 0.0
-
-    @property
-    def mean(self) -> float:
-        return self.total / self.pulls if self.pulls else 0.0
-
-    def deviation(self, scale: float) -> float:
-        """Returns the standard deviation of the mean, with one imagined reward of spread ``scale``."""
-        spread = self.squares - self.pulls * self.mean**2 + scale**2
-        return math.sqrt(max(spread, 0.0) / (self.pulls + 1) / (self.pulls + 1))
-
-
-@dataclass
-class _Ledger:
-    """All arms' records, and the largest reward so far, on which UCB1's scale rests."""
-
-    records: dict[str, _Record] = field(default_factory=dict)
-    largest: float = 0.0
-
-
 class Ensemble:
     """A client that passes each request to one of its arms.
 
-    The choice depends on nothing but the request's digest and what `tell` has told, so it is the
-    same again when a run is repeated; and since the journal keeps which arm answered, a resumed run
-    is told the same rewards and comes back to the same state without any of its own being stored.
-    A search that tells rewards while requests are on their way asks a `snapshot` instead, because
-    what had been told when a thread came to ask would be chance.
+    A search asks the `snapshot` of a slot, made when the slot is planned: what was told until then and the run's
+    seed decide who answers, and slots on their way count as failures, so that a whole batch does not go to one
+    arm. Neither threads nor clocks have a say, and since the journal keeps who answered and who did not, a resumed
+    run is told the same and comes back to the same state without any of its own being stored.
+
+    When the server of an arm is the trouble, the next best arm is asked. An arm that gave no answer is asked last
+    for the next 2 slots, then tried again, then left alone for 4, and so on up to `ledger.LONGEST_REST`.
 
     Args:
         arms: The members.
@@ -137,7 +122,7 @@ class Ensemble:
         self._per = per
         self._exploration = exploration
         self._lock = threading.Lock()
-        self._ledger = _Ledger({name: _Record() for name in names})
+        self._ledger = Ledger({name: Record() for name in names})
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
@@ -169,23 +154,54 @@ class Ensemble:
         """Answers one request; the completion names the arm.
 
         Raises:
-            LLMError: As the member has it.
+            LLMError: As `ask` has it.
         """
-        arm = self.choose(request)
+        return self.ask(request, self.ranking(request.digest))
+
+    def ask(self, request: Request, ranking: Sequence[Arm]) -> Completion:
+        """Asks the first arm, and the next ones while a server is the trouble.
+
+        Raises:
+            RequestError: An arm refuses the request or is too slow; another answer would not be this arm's.
+            ServerError: No server answers.
+        """
+        failed: dict[str, ServerError] = {}
+        for arm in ranking:
+            try:
+                completion = self._asked(arm, request)
+            except RequestError as error:
+                error.arm, error.silent = arm.name, tuple(failed)
+                raise
+            except ServerError as error:
+                _LOG.warning("%s does not answer, others are asked: %s", arm.name, error)
+                failed[arm.name] = error
+                continue
+            told = tuple(f"{name}: {error}" for name, error in failed.items())
+            return replace(completion, arm=arm.name, silent=tuple(failed), retries=(*told, *completion.retries))
+        if len(failed) == 1:
+            raise next(iter(failed.values()))
+        reasons = "; ".join(f"{name}: {error}" for name, error in failed.items())
+        raise ServerUnreachable(f"no arm of the ensemble answers: {reasons}")
+
+    def _asked(self, arm: Arm, request: Request) -> Completion:
         client = arm.client or self._client
         assert client is not None
         temperature = request.temperature if arm.temperature is None else arm.temperature
-        asked = replace(request, model=arm.model or request.model, temperature=temperature)
-        return replace(client.complete(asked), arm=arm.name)
+        return client.complete(replace(request, model=arm.model or request.model, temperature=temperature))
 
-    def choose(self, request: Request) -> Arm:
-        """Returns the arm that would answer a request now."""
-        rng = random.Random(request.digest)
+    def ranking(self, luck: int | str) -> tuple[Arm, ...]:
+        """Returns the arms in the order in which they would be asked now; of no weight, never."""
+        rng = random.Random(luck)
         with self._lock:
-            scores = [self._score(arm, rng) for arm in self.arms]
-        return self.arms[scores.index(max(scores))]
+            return self._ranking(rng)
 
-    def tell(self, arm: str, reward: float, tokens: int = 0) -> None:
+    def _ranking(self, rng: random.Random) -> tuple[Arm, ...]:
+        scores = {arm.name: self._score(arm, rng) for arm in self.arms}
+        willing = [arm for arm in self.arms if self._choice != "weights" or arm.weight]
+        rests = {name: record.rest > 0 for name, record in self._ledger.records.items()}
+        return tuple(sorted(willing, key=lambda arm: (rests[arm.name], -scores[arm.name])))
+
+    def tell(self, arm: str, reward: float, tokens: int = 0, silent: Sequence[str] = ()) -> None:
         """Tells what an answer was worth, e.g. the relative improvement of its kernel, 0 for a failure.
 
         Rewards of arms that are no longer there are ignored.
@@ -194,23 +210,32 @@ class Ensemble:
             arm: As the completion named it.
             reward: Finite, 0 or more.
             tokens: That the answer cost; used with ``per="token"``.
+            silent: Of no consequence outside of a slot.
         """
-        worth = reward if self._per == "evaluation" else reward / max(1, tokens) * 1000
         with self._lock:
-            record = self._ledger.records.get(arm)
-            if record is None:
-                return
-            record.pulls += 1
-            record.total += worth
-            record.squares += worth**2
-            self._ledger.largest = max(self._ledger.largest, worth)
+            self._ledger.reward(arm, reward if self._per == "evaluation" else reward / max(1, tokens) * 1000)
 
-    def snapshot(self) -> Client:
-        """Returns the same members, chosen by what was told so far, whatever is told later; not to be entered."""
-        chooser = copy(self)
+    def snapshot(self, luck: int) -> Rewarded:
+        """Returns the client of one slot, which asks the arm that is best now.
+
+        Args:
+            luck: Decides between equals, and whatever else is drawn.
+        """
         with self._lock:
-            chooser._ledger = deepcopy(self._ledger)
-        return chooser
+            ranking = self._ranking(random.Random(luck))
+            self._ledger.plan(ranking[0].name)
+        return _Seat(self, ranking)
+
+    def settle(self, planned: str, arm: str, silent: Sequence[str]) -> None:
+        """Takes note that a slot that was given to ``planned`` is committed, and of who answered and who did not."""
+        with self._lock:
+            self._ledger.settle(planned, arm, silent)
+
+    @property
+    def ledger(self) -> Ledger:
+        """What is known of the arms."""
+        with self._lock:
+            return deepcopy(self._ledger)
 
     def standing(self) -> Mapping[str, tuple[int, float]]:
         """Returns, for each arm, how often it was rewarded and with how much on average."""
@@ -226,10 +251,11 @@ class Ensemble:
         scale = self._ledger.largest or 1.0
         if self._choice == "thompson":
             return record.mean + record.deviation(scale) * rng.gauss(0.0, 1.0)
-        if not record.pulls:
+        tries = record.pulls + record.pending
+        if not tries:
             return 1e9 + luck
-        total = sum(each.pulls for each in self._ledger.records.values())
-        return record.mean / scale + self._exploration * math.sqrt(2 * math.log(total) / record.pulls)
+        bonus = self._exploration * math.sqrt(2 * math.log(self._ledger.tries) / tries)
+        return record.total / scale / tries + bonus + 1e-9 * luck
 
     def _clients(self) -> list[Any]:
         """Returns the different clients of all arms, each once."""
@@ -238,3 +264,28 @@ class Ensemble:
             if client is not None and not any(client is other for other in found):
                 found.append(client)
         return found
+
+
+class _Seat:
+    """An ensemble as one slot asks it."""
+
+    def __init__(self, ensemble: Ensemble, ranking: Sequence[Arm]) -> None:
+        self._ensemble = ensemble
+        self._order = ranking
+
+    def complete(self, request: Request) -> Completion:
+        """Answers one request.
+
+        Raises:
+            LLMError: As `Ensemble.ask` has it.
+        """
+        return self._ensemble.ask(request, self._order)
+
+    def tell(self, arm: str, reward: float, tokens: int = 0, silent: Sequence[str] = ()) -> None:
+        """Tells what came of the slot; one that asked nobody names no arm."""
+        self._ensemble.settle(self._order[0].name, arm, silent)
+        self._ensemble.tell(arm, reward, tokens)
+
+    def snapshot(self, luck: int) -> Rewarded:
+        """Returns itself: a slot is one slot."""
+        return self

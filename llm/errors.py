@@ -51,11 +51,15 @@ class RequestError(LLMError):
 
     Attributes:
         request: What was asked.
+        arm: The member of an ensemble that it failed at; empty outside of one.
+        silent: Members that were asked before it in vain.
     """
 
     def __init__(self, message: str, request: Request | None = None) -> None:
         super().__init__(message)
         self.request = request
+        self.arm = ""
+        self.silent: tuple[str, ...] = ()
 
 
 class RequestTimeout(RequestError):

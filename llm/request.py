@@ -121,6 +121,7 @@ class Completion:
         cuts: What was left out so that prompt and answer fit, e.g. ``("log: 1200 characters",)``.
         retries: Why earlier attempts at this answer failed, oldest first.
         arm: Which member of an ensemble answered; empty outside of one.
+        silent: Which members were asked before it, and their servers gave no answer.
     """
 
     text: str
@@ -135,12 +136,13 @@ class Completion:
     cuts: tuple[str, ...] = ()
     retries: tuple[str, ...] = ()
     arm: str = ""
+    silent: tuple[str, ...] = ()
 
     @classmethod
     def failed(cls, error: RequestError) -> Completion:
         """Makes a record of a request that failed for good, so that a replay meets the same failure."""
         reason = "timeout" if isinstance(error, RequestTimeout) else "rejected"
-        return cls("", finish_reason=reason, retries=(str(error),))
+        return cls("", finish_reason=reason, retries=(str(error),), arm=error.arm, silent=error.silent)
 
     @property
     def tokens(self) -> int:
@@ -150,12 +152,12 @@ class Completion:
     def to_json(self) -> JSON:
         """Returns a JSON object with the field names as keys."""
         data = {name: getattr(self, name) for name in self.__slots__}
-        return {**data, "cuts": list(self.cuts), "retries": list(self.retries)}
+        return {**data, **{name: list(data[name]) for name in ("cuts", "retries", "silent")}}
 
     @classmethod
     def from_json(cls, data: JSON) -> Completion:
         """Reads what `to_json` wrote."""
-        tuples = {name: tuple(data.get(name, ())) for name in ("cuts", "retries")}
+        tuples = {name: tuple(data.get(name, ())) for name in ("cuts", "retries", "silent")}
         return cls(**{**data, **tuples})
 
 

@@ -76,14 +76,16 @@ class TakingTurns:
         with self._turns.of("model"):
             return self._client.complete(request)
 
-    def tell(self, arm: str, reward: float, tokens: int = 0) -> None:
-        """Passes on to an ensemble what an answer was worth."""
+    def tell(self, arm: str, reward: float, tokens: int = 0, silent: Sequence[str] = ()) -> None:
+        """Passes on to an ensemble what an answer was worth, and who gave none."""
         if isinstance(self._client, Rewarded):
-            self._client.tell(arm, reward, tokens)
+            self._client.tell(arm, reward, tokens, silent)
 
-    def snapshot(self) -> Client:
+    def snapshot(self, luck: int) -> Rewarded:
         """Returns the same with an ensemble's snapshot behind it."""
-        return TakingTurns(self._client.snapshot(), self._turns) if isinstance(self._client, Rewarded) else self
+        if not isinstance(self._client, Rewarded):
+            return self
+        return TakingTurns(self._client.snapshot(luck), self._turns)
 
 
 def check_gpus(model: Sequence[int], timing: Sequence[int], takes_turns: bool) -> str:

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evolve import Budget, Journal, RecordedClient
+from evolve import Budget, Journal, RecordedClient, read_journal
 from evolve.policies import MuPlusLambda, SteadyState
-from llm import Arm, Completion, Ensemble, Message, Request, ScriptedClient, TakingTurns, Turns
+from llm import Arm, Completion, Ensemble, Message, Request, ScriptedClient, ServerUnreachable, TakingTurns, Turns
 from operators import Brief, Proposal
 from toy_search import BITS, POLICIES, Pooled, ToyEvaluator, digest, engine, flip, halves, kernel
 
@@ -119,12 +119,61 @@ def test_a_slot_knows_the_rewards_of_what_was_committed_when_it_was_planned() ->
     request = Request((Message("user", "?"),))
     for arm in ARMS:
         ensemble.tell(arm, 0.1)
-    before = ensemble.snapshot()
+    before = ensemble.snapshot(0)
     first = before.complete(request).arm
     for _ in range(50):
         ensemble.tell("good", 0.9 if first == "bad" else 0.0)
         ensemble.tell("bad", 0.9 if first == "good" else 0.0)
-    assert (first, True) == (before.complete(request).arm, first != ensemble.complete(request).arm)
+    assert (first, True) == (before.complete(request).arm, first != ensemble.snapshot(0).complete(request).arm)
+
+
+class Gone:
+    """A server that nobody can reach."""
+
+    def complete(self, request: Request) -> Completion:
+        raise ServerUnreachable("nobody is there")
+
+
+def with_a_dead_arm(folder: Path, generations: int, *, strict: bool = False, workers: int = 4) -> Ensemble:
+    """Runs, or goes on with, a search of which one model is gone."""
+    folder.mkdir(exist_ok=True)
+    members = [Arm("bad", Dawdler()), Arm("good", Dawdler()), Arm("gone", Gone())]
+    ensemble = Ensemble(members, choice="ucb1")
+    with Journal(folder / "journal.jsonl", strict=strict) as journal:
+        policy = SteadyState(mu=4, lambda_=8, in_flight=4)
+        client = RecordedClient(ensemble, journal)
+        list(
+            engine(policy, folder, journal, operators={"asks": Asks()}, client=client, proposers=workers).run(
+                generations
+            )
+        )
+    return ensemble
+
+
+def test_a_search_goes_on_without_a_model_that_is_gone(tmp_path: Path) -> None:
+    ensemble = with_a_dead_arm(tmp_path / "a", 4)
+    told = [
+        value["completion"]
+        for kind, _, _, value in read_journal(tmp_path / "a" / "journal.jsonl")
+        if kind == "completion"
+    ]
+    missed = [each for each in told if each["silent"] == ["gone"]]
+    assert (0, 32, True) == (ensemble.standing()["gone"][0], len(told), 1 < len(missed) < 16)
+
+
+def test_without_a_model_threads_do_not_matter_either(tmp_path: Path) -> None:
+    for workers in (1, 4):
+        with_a_dead_arm(tmp_path / f"{workers}", 4, workers=workers)
+    assert digest(tmp_path / "1") == digest(tmp_path / "4")
+
+
+def test_a_run_that_went_on_without_a_model_knows_what_the_whole_one_knows(tmp_path: Path) -> None:
+    whole = with_a_dead_arm(tmp_path / "whole", 5)
+    with_a_dead_arm(tmp_path / "parts", 2)
+    parts = with_a_dead_arm(tmp_path / "parts", 5)
+    assert whole.ledger == parts.ledger
+    assert digest(tmp_path / "whole") == digest(tmp_path / "parts")
+    with_a_dead_arm(tmp_path / "parts", 5, strict=True)
 
 
 def test_an_ensemble_learns_when_model_and_clock_take_turns(tmp_path: Path) -> None:

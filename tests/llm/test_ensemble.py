@@ -6,7 +6,18 @@ from typing import Self
 
 import pytest
 
-from llm import Arm, Ensemble, Message, Request, ScriptedClient
+from llm import (
+    Arm,
+    Completion,
+    Ensemble,
+    Message,
+    Request,
+    RequestRejected,
+    ScriptedClient,
+    ServerError,
+    ServerMismatch,
+    ServerUnreachable,
+)
 
 ASK = (Message("user", "faster"),)
 
@@ -16,7 +27,7 @@ def named(*names: str, **settings: object) -> Ensemble:
 
 
 def arms(ensemble: Ensemble, count: int) -> Counter[str]:
-    return Counter(ensemble.choose(Request(ASK, seed=seed)).name for seed in range(count))
+    return Counter(ensemble.ranking(seed)[0].name for seed in range(count))
 
 
 def played(ensemble: Ensemble, worth: dict[str, float], turns: int = 400) -> Counter[str]:
@@ -61,6 +72,114 @@ def test_a_bandit_tries_every_arm(choice) -> None:
 
 def test_a_batch_asked_at_once_is_spread_over_untried_arms() -> None:
     assert {"a", "b", "c"} == set(arms(named("a", "b", "c", choice="ucb1"), 30))
+
+
+def test_a_batch_that_is_planned_at_once_is_spread_over_arms_that_are_alike() -> None:
+    ensemble = named("a", "b", choice="ucb1")
+    for arm in ("a", "b"):
+        ensemble.tell(arm, 0.5)
+    planned = Counter(ensemble.snapshot(slot).complete(Request(ASK)).arm for slot in range(8))
+    assert {"a": 4, "b": 4} == planned
+
+
+def test_a_slot_that_asked_nobody_is_pending_no_more_when_it_is_told() -> None:
+    first, second = named("a", "b", choice="ucb1"), named("a", "b", choice="ucb1")
+    for slot in range(7):
+        first.snapshot(slot).tell("", 0.0)
+    orders = [
+        [ensemble.snapshot(slot).complete(Request(ASK)).arm for slot in range(20)] for ensemble in (first, second)
+    ]
+    assert orders[0] == orders[1]
+
+
+class Dead:
+    """A server that gives no answer until it is started."""
+
+    def __init__(self, error: type[ServerError] = ServerUnreachable) -> None:
+        self.asked = 0
+        self.alive = False
+        self._error = error
+
+    def complete(self, request: Request) -> Completion:
+        self.asked += 1
+        if not self.alive:
+            raise self._error("nobody is there")
+        return Completion("x")
+
+
+def with_dead(dead: Dead) -> Ensemble:
+    """Prefers the dead arm as far as weights can."""
+    return Ensemble([Arm("dead", dead, weight=1e12), Arm("live", ScriptedClient(["x"]), weight=1.0)])
+
+
+def slots(ensemble: Ensemble, count: int) -> list[str]:
+    """Returns who answered in slots that are planned and told one after another."""
+    answered = []
+    for slot in range(count):
+        seat = ensemble.snapshot(slot)
+        answer = seat.complete(Request(ASK))
+        seat.tell(answer.arm, 0.0, silent=answer.silent)
+        answered.append(answer.arm)
+    return answered
+
+
+@pytest.mark.parametrize("error", [ServerUnreachable, ServerMismatch])
+def test_where_a_server_is_dead_the_next_arm_answers_and_says_why(error) -> None:
+    answer = with_dead(Dead(error)).complete(Request(ASK))
+    assert ("live", ("dead",), ("dead: nobody is there",)) == (answer.arm, answer.silent, answer.retries)
+
+
+def test_a_dead_arm_is_left_alone_for_longer_and_longer_and_tried_again() -> None:
+    dead = Dead()
+    asked = []
+    ensemble = with_dead(dead)
+    for slot in range(30):
+        seat = ensemble.snapshot(slot)
+        answer = seat.complete(Request(ASK))
+        seat.tell(answer.arm, 0.0, silent=answer.silent)
+        if answer.silent:
+            asked.append(slot)
+    assert ([0, 3, 8, 17], 4) == (asked, dead.asked)
+
+
+def test_the_longest_rest_is_bounded() -> None:
+    dead = Dead()
+    slots(with_dead(dead), 400)
+    assert 10 <= dead.asked <= 12
+
+
+def test_an_arm_that_came_back_is_as_before() -> None:
+    dead = Dead()
+    ensemble = with_dead(dead)
+    slots(ensemble, 10)
+    dead.alive = True
+    assert ["dead"] * 10 == slots(ensemble, 20)[-10:]
+
+
+def test_the_run_stops_when_all_arms_are_dead() -> None:
+    ensemble = Ensemble([Arm("a", Dead()), Arm("b", Dead())])
+    with pytest.raises(ServerUnreachable, match=r"no arm .* answers: \w: nobody is there; \w: nobody is there"):
+        ensemble.complete(Request(ASK))
+
+
+def test_a_single_dead_arm_says_what_its_server_said() -> None:
+    with pytest.raises(ServerMismatch, match=r"^nobody is there$"):
+        Ensemble([Arm("a", Dead(ServerMismatch))]).complete(Request(ASK))
+
+
+def test_a_refused_request_is_not_passed_on_and_names_the_arm() -> None:
+    class Refuses:
+        def complete(self, request: Request) -> Completion:
+            raise RequestRejected("too rude", request)
+
+    with pytest.raises(RequestRejected) as caught:
+        Ensemble([Arm("a", Refuses(), weight=1e12), Arm("b", ScriptedClient(["x"]))]).complete(Request(ASK))
+    assert "a" == Completion.failed(caught.value).arm
+
+
+def test_an_arm_of_no_weight_answers_never() -> None:
+    with pytest.raises(ServerUnreachable):
+        Ensemble([Arm("a", Dead()), Arm("b", ScriptedClient(["x"]), weight=0.0)]).complete(Request(ASK))
 
 
 def test_reward_by_token_prefers_the_cheap_arm() -> None:
