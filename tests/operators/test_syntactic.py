@@ -115,6 +115,16 @@ def test_no_kind_raises_and_what_it_leaves_alone_stays(kind, source, seed):
         assert_holds(edit.apply(tree.source), kept)
 
 
+@pytest.mark.parametrize(
+    ("grammar", "source"), [("python", "x = 1e100"), ("cpp", "void f(float* a) { a[0] = 1e100; }")]
+)
+def test_a_number_that_float32_does_not_hold_stays(grammar, source):
+    tree = parse(source, grammar)
+    edits = [KINDS[grammar]["constant"](tree, np.random.default_rng(seed)) for seed in range(20)]
+
+    assert not any(b"inf" in text for edit in edits if edit is not None for _, _, text in edit.replacements)
+
+
 def between(edit: Edit, length: int) -> list[tuple[int, int]]:
     position, spans = 0, []
     for start, end, _ in sorted(edit.replacements, key=lambda each: each[:2]):

@@ -79,7 +79,7 @@ def operator(tree: Tree, rng: np.random.Generator) -> Edit | None:
 
 
 def changed_number(text: bytes, rng: np.random.Generator) -> bytes | None:
-    """Returns a number near the one that ``text`` is, in the same form, or None when it is none."""
+    """Returns a number near the one that ``text`` is, in the same form, or None when it is none that float32 holds."""
     value = integer(text)
     if value is not None:
         suffix = text[len(text.rstrip(b"uUlL")) :]
@@ -89,7 +89,10 @@ def changed_number(text: bytes, rng: np.random.Generator) -> bytes | None:
     if match is None:
         return None
     number = float(match.group(1))
-    changed = float(np.float32(number * (1.0 + 0.1 * rng.standard_normal())))
+    with np.errstate(over="ignore"):
+        changed = float(np.float32(number * (1.0 + 0.1 * rng.standard_normal())))
+    if not np.isfinite(changed):
+        return None
     written = repr(changed)
     return (written if any(mark in written for mark in ".e") else written + ".0").encode() + match.group(2)
 
