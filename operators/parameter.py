@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -53,9 +53,10 @@ class ParameterMutation:
             return Proposal(None, self.name, (parent.digest,), "malformed_tunable", str(error))
         if not tunables:
             return Proposal(None, self.name, (parent.digest,), "no_tunables", "the kernel declares no tunables")
+        allowed = _allowed(tunables, brief)
         for _ in range(_MAX_DRAWS):
             setting = self._changed(tunables, rng)
-            if setting != tunables.values and _allowed(tunables, setting, brief):
+            if setting != tunables.values and allowed(setting):
                 return _proposal(self.name, tunables, setting, (parent,))
         other = _any_other(tunables, [tunables.values], brief, rng)
         if other is None:
@@ -106,10 +107,15 @@ class ParameterCrossover:
         different = [name for name, value in theirs.items() if value != one.values[name]]
         if not different:
             return Proposal(None, self.name, digests, "no_edit", "the parents agree in all tunables that they share")
+        allowed, refused = _allowed(one, brief), {frozenset[str]()}
         for _ in range(_MAX_DRAWS):
-            setting = {**one.values, **{name: theirs[name] for name in different if rng.random() < 0.5}}
-            if _allowed(one, setting, brief) and one.with_values(setting) not in (first.source, second.source):
+            taken = frozenset(name for name in different if rng.random() < 0.5)
+            if taken in refused:
+                continue
+            setting = {**one.values, **{name: theirs[name] for name in taken}}
+            if allowed(setting) and one.with_values(setting) != second.source:
                 return _proposal(self.name, one, setting, (first, second))
+            refused.add(taken)
         return Proposal(None, self.name, digests, "no_edit", "no mixture of the parents is new and allowed")
 
 
@@ -121,10 +127,15 @@ def without_tunables(kernel: Kernel) -> str:
         return str(error)
 
 
-def _allowed(tunables: Tunables, setting: Mapping[str, Value], brief: Brief) -> bool:
-    """Whether the kernel's own constraints allow a setting, and the task knows of it where it knows them all."""
-    task = brief.task
-    return tunables.allows(setting) and (not isinstance(task, Restricted) or task.exists(setting))
+def _allowed(tunables: Tunables, brief: Brief) -> Callable[[Mapping[str, Value]], bool]:
+    """Returns whether the kernel's own constraints allow a setting, and the task knows of it where it knows them all.
+
+    What kind of task it is takes longer to find out than all else, and is asked once.
+    """
+    if not isinstance(brief.task, Restricted):
+        return tunables.allows
+    exists = brief.task.exists
+    return lambda setting: tunables.allows(setting) and exists(setting)
 
 
 def _any_other(
@@ -135,7 +146,7 @@ def _any_other(
         return _near_listed(tunables, brief.task, rng)
     pool = []
     for place, setting in enumerate(tunables.settings()):
-        if setting not in known and _allowed(tunables, setting, brief):
+        if setting not in known and tunables.allows(setting):
             pool.append(setting)
         if place >= 10_000:
             break

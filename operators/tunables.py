@@ -16,6 +16,7 @@ import itertools
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from .constraints import Constraint, ConstraintError
 
@@ -66,6 +67,7 @@ class Tunables:
     constraints: tuple[Constraint, ...] = ()
 
     @classmethod
+    @lru_cache(maxsize=256)  # a parent is read by everything that asks whether it can be varied
     def read(cls, source: str) -> Tunables:
         """Reads the declarations of a source; there may be none.
 
