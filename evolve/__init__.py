@@ -16,11 +16,13 @@ from .errors import (
     JournalMismatch,
     JournalMiss,
     JournalUnwritable,
+    LineTooLong,
     RunDirectoryError,
     SearchError,
 )
 from .individual import Fitness, Generation, Individual
 from .journal import Journal, read_journal
+from .lines import LONGEST_LINE_BYTES, next_line, whole_lines
 from .novelty import Novelty
 from .policy import Plan, Policy
 from .recording import Evaluations, RecordedClient, RecordedEmbedder, RecordedEvaluations
@@ -43,6 +45,9 @@ __all__ = [
     "Policy",
     "Journal",
     "read_journal",
+    "whole_lines",
+    "next_line",
+    "LONGEST_LINE_BYTES",
     "Evaluations",
     "RecordedClient",
     "RecordedEmbedder",
@@ -52,6 +57,7 @@ __all__ = [
     "EvolveError",
     "SearchError",
     "RunDirectoryError",
+    "LineTooLong",
     "JournalError",
     "JournalMiss",
     "JournalMismatch",

@@ -3,6 +3,7 @@
 * EvolveError
   x SearchError              the search cannot go on: no operator fits, a policy breaks its contract
   x RunDirectoryError        a derived file of the run directory cannot be written
+  x LineTooLong              a record has a line that no run writes
   x JournalError
     + JournalMiss            strict replay, and the answer is not recorded
     + JournalMismatch        made by another configuration or by other code
@@ -24,6 +25,10 @@ class SearchError(EvolveError):
 
 class RunDirectoryError(EvolveError):
     """A derived file (``generations.jsonl``, ``kernels/``) cannot be written."""
+
+
+class LineTooLong(EvolveError, ValueError):
+    """A line of a record is longer than any that a run writes, and is not read."""
 
 
 class JournalError(EvolveError):

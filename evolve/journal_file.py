@@ -7,7 +7,6 @@ import fcntl
 import gzip
 import json
 import os
-import shutil
 import tempfile
 import zlib
 from collections.abc import Iterator
@@ -16,7 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from .errors import JournalCorrupt, JournalError, JournalLocked, JournalUnwritable
+from .errors import JournalCorrupt, JournalError, JournalLocked, JournalUnwritable, LineTooLong
+from .lines import Readable, whole_lines
 
 JSON = dict[str, Any]
 
@@ -143,24 +143,41 @@ def scan(path: Path) -> Iterator[Entry]:
         JournalCorrupt: A line before the last cannot be read.
         JournalError: The file cannot be opened.
     """
-    with _open_readable(path) as file:
-        yield from _entries(file, path)
+    try:
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+            yield from _entries(file, path)
+    except (OSError, EOFError, zlib.error) as error:
+        raise _unreadable(path, error) from error
 
 
-def _entries(file: BinaryIO, path: Path) -> Iterator[Entry]:
+_HINT = "restore the file, or use a new run directory"
+
+
+def _entries(file: Readable, path: Path) -> Iterator[Entry]:
     offset = 0
-    for number, line in enumerate(file, start=1):
-        if not line.endswith(b"\n"):
-            return
+    for number, line in _numbered(file, path):
         try:
             data = json.loads(line)
-        except ValueError as error:
-            message = f"{path}: line {number} cannot be read; restore the file, or use a new run directory"
-            raise JournalCorrupt(message, number) from error
+        except (ValueError, RecursionError) as error:
+            raise JournalCorrupt(f"{path}: line {number} cannot be read; {_HINT}", number) from error
         if not isinstance(data, dict):
             raise JournalCorrupt(f"{path}: line {number} is no JSON object", number)
         yield Entry(number, offset, offset + len(line), data)
         offset += len(line)
+
+
+def _numbered(file: Readable, path: Path) -> Iterator[tuple[int, bytes]]:
+    """Yields the whole lines with their numbers.
+
+    Raises:
+        JournalCorrupt: One is too long.
+    """
+    number = 0
+    try:
+        for number, line in enumerate(whole_lines(file, path), start=1):
+            yield number, line
+    except LineTooLong as error:
+        raise JournalCorrupt(f"{error}; {_HINT}", number + 1) from error
 
 
 def _open_writable(path: Path) -> BinaryIO:
@@ -188,12 +205,15 @@ def _open_readable(path: Path) -> BinaryIO:
             with ExitStack() as stack:
                 packed = stack.enter_context(gzip.open(path))
                 unpacked = stack.enter_context(tempfile.TemporaryFile())
-                shutil.copyfileobj(packed, unpacked)
+                unpacked.writelines(line for _, line in _numbered(packed, path))
                 unpacked.seek(0)
                 stack.pop_all()  # it lives as long as the journal
                 packed.close()
             return unpacked
         return path.open("rb")
     except (OSError, EOFError, zlib.error) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise JournalError(f"{path}: cannot be read ({reason})") from error
+        raise _unreadable(path, error) from error
+
+
+def _unreadable(path: Path, error: Exception) -> JournalError:
+    return JournalError(f"{path}: cannot be read ({getattr(error, 'strerror', None) or error})")

@@ -13,6 +13,7 @@ from fitness import Kernel
 from .errors import RunDirectoryError
 from .individual import Generation, Individual
 from .journal_file import JSON
+from .lines import whole_lines
 
 GENERATION_SCHEMA = "kernelwright.generation/1"
 SOURCE_SCHEMA = "kernelwright.source/1"
@@ -191,7 +192,7 @@ def _count_lines(path: Path) -> int:
     if not path.exists():
         return 0
     with path.open("rb") as file:
-        return sum(line.endswith(b"\n") for line in file)
+        return sum(1 for _ in whole_lines(file, path))
 
 
 def _unwritable(path: Path, error: OSError) -> RunDirectoryError:

@@ -12,6 +12,7 @@ from fitness import Kernel
 
 from .errors import EvolveError
 from .journal import read_configuration
+from .lines import whole_lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +97,8 @@ def nearest_runs(runs: Path | str, configuration: Mapping[str, Any]) -> list[Pat
 def _lines(path: Path) -> Iterator[dict[str, Any]]:
     """Yields the whole lines of a derived file."""
     try:
-        with path.open(encoding="utf-8") as file:
-            for line in file:
-                if line.endswith("\n"):
-                    yield json.loads(line)
+        with path.open("rb") as file:
+            for line in whole_lines(file, path):
+                yield json.loads(line)
     except (OSError, ValueError) as error:
         raise EvolveError(f"{path}: cannot be read, so it cannot be started from ({error})") from error

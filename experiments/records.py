@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from evolve import read_journal
+from evolve import LONGEST_LINE_BYTES, LineTooLong, read_journal, whole_lines
 from fitness import Calibration, Evaluation
 
 from .faults import RunError, one_line
@@ -49,16 +49,18 @@ def load_run(path: Path) -> Run:
         raise RunError(f"{path} holds no run (no journal.jsonl); give the folder that a run printed as its own")
     try:
         return _run(path, journal)
+    except LineTooLong:
+        raise
     except (ValueError, LookupError, TypeError, AttributeError) as fault:  # JSON, and not that of a run
         kind = type(fault).__name__
         raise RunError(f"{path} holds records that cannot be understood ({kind}: {one_line(str(fault))})") from fault
 
 
 def _run(path: Path, journal: Path) -> Run:
-    records = list(_lines(path / "generations.jsonl"))
+    records = list(json_lines(path / "generations.jsonl"))
     best = records[-1]["best"]["kernel"] if records else None
     answers = read_answers(journal, keep={best})
-    config_text = _text(path / "config.yaml")
+    config_text = text_of(path / "config.yaml")
     config = _object(path / "config.yaml", yaml.safe_load)
     environment = _object(path / "environment.json", json.loads)
     result = _object(path / "result.json", json.loads)
@@ -69,7 +71,7 @@ def _run(path: Path, journal: Path) -> Run:
         environment={key: value for key, value in environment.items() if key not in ("schema", "choices")},
         choices={str(key): str(value) for key, value in environment.get("choices", {}).items()},
         candidates=list(_candidates(records, answers)),
-        sources={each["kernel"]: each["source"] for each in _lines(path / "kernels" / "sources.jsonl")},
+        sources={each["kernel"]: each["source"] for each in json_lines(path / "kernels" / "sources.jsonl")},
         best_digest=best,
         generations=records[-1]["generation"] if records else 0,
         evaluations=records[-1]["evaluations"] if records else 0,
@@ -89,7 +91,7 @@ def _object(path: Path, parse: Callable[[str], Any]) -> JSON:
         RunError: It cannot be understood.
     """
     try:
-        found = parse(_text(path)) if path.is_file() else {}
+        found = parse(text_of(path)) if path.is_file() else {}
     except (ValueError, yaml.YAMLError) as fault:
         raise RunError(f"{path} cannot be read: {one_line(str(fault))}") from fault
     if not isinstance(found, dict):
@@ -176,26 +178,35 @@ def number(value: Any) -> float | None:
         return None
 
 
-def _lines(path: Path) -> Iterator[JSON]:
+def json_lines(path: Path) -> Iterator[JSON]:
     """Yields the whole lines of a file of JSON objects; nothing where there is no file.
 
     Raises:
         RunError: A line before the last cannot be read.
+        LineTooLong: A line is longer than any that a run writes.
     """
     if not path.exists():
         return
     with path.open("rb") as file:
-        for number, line in enumerate(file, start=1):
-            if not line.endswith(b"\n"):
-                return
+        for number, line in enumerate(whole_lines(file, path), start=1):
             try:
                 yield json.loads(line)
-            except ValueError as fault:
+            except (ValueError, RecursionError) as fault:
                 raise RunError(
                     f"{path}: line {number} cannot be read; run the same command again to write it anew"
                 ) from fault
 
 
-def _text(path: Path) -> str:
-    """Returns the text of a file; empty where there is none."""
-    return path.read_text(encoding="utf-8") if path.exists() else ""
+def text_of(path: Path) -> str:
+    """Returns the text of a file that is read whole; empty where there is none.
+
+    Raises:
+        RunError: It is larger than any such file of a run.
+    """
+    if not path.exists():
+        return ""
+    with path.open("rb") as file:
+        content = file.read(LONGEST_LINE_BYTES + 1)
+    if len(content) > LONGEST_LINE_BYTES:
+        raise RunError(f"{path}: is larger than {LONGEST_LINE_BYTES:,} bytes, which no such file of a run is")
+    return content.decode("utf-8")

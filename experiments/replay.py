@@ -21,11 +21,14 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from yaml import YAMLError
 
+from evolve import whole_lines
+
 from . import faults
 from .build import build_engine, build_problem
 from .environment import TRAJECTORY, versions
 from .faults import RunError
 from .names import check_import_names
+from .records import text_of
 from .settings import check_settings
 
 EXCERPT = 160
@@ -67,12 +70,10 @@ def stored_config(run_dir: Path) -> DictConfig:
         ConfigError: It does not fit this version of the code.
     """
     path = run_dir / "config.yaml"
+    if not path.is_file():
+        raise RunError(f"{run_dir} holds no run (no config.yaml); give the folder that a run printed as its own")
     try:
-        config = OmegaConf.load(path)
-    except FileNotFoundError as fault:
-        raise RunError(
-            f"{run_dir} holds no run (no config.yaml); give the folder that a run printed as its own"
-        ) from fault
+        config = OmegaConf.create(text_of(path))
     except (YAMLError, OmegaConfBaseException, UnicodeDecodeError) as fault:
         raise RunError(f"{path} cannot be read: {fault}") from fault
     if not isinstance(config, DictConfig):
@@ -94,7 +95,8 @@ def compare(recorded: Path, replayed: Path) -> int:
         raise RunError(f"{recorded} is missing; there is nothing to compare with")
     with recorded.open("rb") as old, replayed.open("rb") as new:
         number = 0
-        for number, (was, now) in enumerate(zip_longest(old, new), start=1):
+        pairs = zip_longest(whole_lines(old, recorded), whole_lines(new, replayed))
+        for number, (was, now) in enumerate(pairs, start=1):
             if was != now:
                 raise RunError(f"{recorded}: line {number} differs; {_difference(was, now)}")
     return number
@@ -115,7 +117,7 @@ def other_versions(run_dir: Path) -> list[str]:
     path = run_dir / "environment.json"
     if not path.is_file():
         return [f"{path} is missing: versions cannot be compared"]
-    recorded, here = json.loads(path.read_text(encoding="utf-8")), versions()
+    recorded, here = json.loads(text_of(path)), versions()
     names = [*TRAJECTORY, *(name for name in here if name not in TRAJECTORY)]
     return [
         f"{name} was {recorded[name]}, is {here[name]}"

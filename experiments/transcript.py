@@ -23,6 +23,7 @@ from . import faults
 from .build import journal_of
 from .faults import ConfigError
 from .names import check_import_names
+from .records import json_lines
 
 EPILOG = """\
 examples:
@@ -86,10 +87,8 @@ def exchanges(run_dir: Path) -> Iterator[Exchange]:
 def _proposals(path: Path) -> dict[str, list[Mapping[str, Any]]]:
     """Returns, for each request's digest, the records of individuals that name it."""
     found: dict[str, list[Mapping[str, Any]]] = {}
-    if not path.is_file():
-        return found
-    for line in path.read_text(encoding="utf-8").splitlines():
-        for record in _objects(json.loads(line)):
+    for line in json_lines(path):
+        for record in _objects(line):
             for key in record.get("requests") or ():
                 kept = {name: record.get(name) for name in ("slot", "operator", "outcome", "note", "kernel")}
                 found.setdefault(str(key), []).append(kept)

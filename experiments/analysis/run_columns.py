@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from evolve import whole_lines
+
 JSON = dict[str, Any]
 
 COLUMNS: Mapping[str, str] = {
@@ -86,9 +88,7 @@ def read_clockings(journal: Path) -> Clockings:
     """
     found = Clockings()
     with gzip.open(journal) if journal.suffix == ".gz" else journal.open("rb") as file:
-        for number, line in enumerate(file):
-            if not line.endswith(b"\n"):
-                break
+        for number, line in enumerate(whole_lines(file, journal)):
             if number:
                 _note(found, line)
             else:
@@ -223,9 +223,7 @@ def read_slots(generations: Path, clockings: Clockings) -> RunColumns:
     """
     run = RunColumns(clockings)
     with generations.open("rb") as file:
-        for line in file:
-            if not line.endswith(b"\n"):
-                break
+        for line in whole_lines(file, generations):
             run.add_generation(json.loads(line))
     run.share_out(clockings.model_s)
     return run

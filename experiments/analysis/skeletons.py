@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +11,7 @@ import numpy as np
 from pygments.lexers import get_lexer_by_name
 from pygments.token import Comment, Literal, Name, Text
 
+from ..records import json_lines
 from .tables import Sweep
 
 if TYPE_CHECKING:
@@ -67,14 +67,9 @@ def skeletons_by_kernel(run_dir: Path, known: dict[str, str] | None = None) -> d
     known = {} if known is None else known
     path = run_dir / "kernels" / "sources.jsonl"
     found: dict[int, str] = {}
-    if not path.exists():
-        return found
-    with path.open(encoding="utf-8", errors="surrogatepass") as file:
-        for line in file:
-            if line.endswith("\n"):
-                record = json.loads(line)
-                digest = record["kernel"]
-                if digest not in known:
-                    known[digest] = skeleton(record["source"], record["language"])
-                found[int(digest[:16], 16)] = known[digest]
+    for record in json_lines(path):
+        digest = record["kernel"]
+        if digest not in known:
+            known[digest] = skeleton(record["source"], record["language"])
+        found[int(digest[:16], 16)] = known[digest]
     return found

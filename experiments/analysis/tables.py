@@ -19,6 +19,7 @@ import numpy as np
 
 from ..experiment import FILE_NAME, Experiment, load_experiment
 from ..faults import RunError
+from ..records import text_of
 from .arms import Placed, declared_jobs, place
 from .run_columns import COLUMNS, Clockings, RunColumns, journal_path, read_clockings, read_slots
 
@@ -164,7 +165,7 @@ def read_run(sweep_dir: Path, path: str, mark: str) -> tuple[RunRow, RunColumns]
         clockings = read_clockings(journal) if journal is not None else Clockings()
         generations = run_dir / "generations.jsonl"
         columns = read_slots(generations, clockings) if generations.exists() else RunColumns()
-    except (ValueError, OSError, EOFError, OverflowError, RecursionError, zlib.error) as fault:
+    except (RunError, ValueError, OSError, EOFError, OverflowError, RecursionError, zlib.error) as fault:
         row.state, row.error = "unreadable", " ".join(str(fault).split())
         return row, RunColumns()
     row.ended = str(result.get("ended", ""))
@@ -190,7 +191,7 @@ def _json(path: Path) -> dict[str, Any]:
     """
     if not path.exists():
         return {}
-    data = json.loads(path.read_text("utf-8"))
+    data = json.loads(text_of(path))
     if not isinstance(data, dict):
         raise ValueError(f"{path.name} holds no object")
     return data

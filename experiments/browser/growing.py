@@ -7,11 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
+from evolve import LineTooLong, next_line
+
 from ..faults import RunError
 from .root import Root
-
-LONGEST_LINE_BYTES = 32_000_000
-"""No line of a run is so long: a generation of 20,000 candidates has half of it."""
 
 
 class GrowingFile:
@@ -87,7 +86,7 @@ class GrowingFile:
         Raises:
             RunError: It is too long.
         """
-        line = file.readline(LONGEST_LINE_BYTES)
-        if len(line) == LONGEST_LINE_BYTES:
-            raise RunError(f"{self.path.name} has a line of more than {LONGEST_LINE_BYTES:,} bytes, and is not read on")
-        return line
+        try:
+            return next_line(file, Path(self.path.name))
+        except LineTooLong as fault:
+            raise RunError(f"{fault}; the file is not read on") from fault

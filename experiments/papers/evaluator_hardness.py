@@ -38,7 +38,7 @@ from ..analysis.result import Result
 from ..build import build_problem
 from ..experiment import Experiment
 from ..plots import INK, MUTED
-from ..records import write_whole
+from ..records import json_lines, write_whole
 from ..statistics import geometric_mean
 from .finding import Finding
 from .question import answer
@@ -151,7 +151,7 @@ def findings(result: Result) -> list[Finding]:
     """Compares what each evaluator reported of its winners with what the hard one says of them."""
     import pandas as pd
 
-    records = pd.DataFrame(_read(result.sweep.path / REJUDGED))
+    records = pd.DataFrame(json_lines(result.sweep.path / REJUDGED))
     rows = [{"task": task, "arm": arm, **_shrinkage(group)} for (task, arm), group in records.groupby(["task", "arm"])]
     found = [
         Finding(
@@ -161,7 +161,7 @@ def findings(result: Result) -> list[Finding]:
             partial(_figure, records),
         )
     ]
-    cheats = pd.DataFrame(_read(result.sweep.path / CHEATED))
+    cheats = pd.DataFrame(json_lines(result.sweep.path / CHEATED))
     if len(cheats):
         table = cheats.pivot(index="cheat", columns="evaluator", values="status").reset_index()
         found.append(Finding("cheats", "What each evaluator says of kernels that do not compute a softmax.", table))
@@ -210,10 +210,6 @@ def _figure(records: pd.DataFrame) -> Figure:
     axis.set_ylabel("speedup by the hard evaluator\n(wrong kernels at 1×)")
     made.legend(*axis.get_legend_handles_labels(), loc="outside lower center", ncols=3)
     return made
-
-
-def _read(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text("utf-8").splitlines()] if path.exists() else []
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ from ..analysis.result import Result
 from ..build import build_problem
 from ..experiment import Experiment
 from ..plots import MUTED
-from ..records import write_whole
+from ..records import json_lines, write_whole
 from .finding import Finding
 from .question import answer
 from .winners import finished_runs, judge, judged_winners
@@ -75,8 +75,7 @@ def findings(result: Result) -> list[Finding]:
     """Compares the speedup at home with that elsewhere, with and without dispatch."""
     import pandas as pd
 
-    lines = (result.sweep.path / TIMED).read_text("utf-8").splitlines()
-    timed = pd.DataFrame([json.loads(line) for line in lines])
+    timed = pd.DataFrame(list(json_lines(result.sweep.path / TIMED)))
     timed["speedup"] = timed["speedup"].where(timed["status"] == "ok").fillna(1.0)
     logs = timed.assign(kernel=np.log(timed["speedup"]), dispatch=np.log(timed["speedup"].clip(lower=1.0)))
     table = np.exp(logs.groupby(["arm", "task", "factor"])[["kernel", "dispatch"]].mean()).reset_index()

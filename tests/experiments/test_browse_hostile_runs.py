@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from experiments.browser import Collection, application, growing
+from experiments.browser import Collection, application
 from experiments.browser.pages import PAGES
 from experiments.records import load_run
 from experiments.report import render
@@ -61,14 +61,16 @@ def test_a_hostile_run_spoils_no_page(client):
     assert 'href="/run?run=good"' in client.get("/").text
 
 
-def test_a_line_that_is_to_fill_the_memory_is_not_read_on(tmp_path, monkeypatch):
-    monkeypatch.setattr(growing, "LONGEST_LINE_BYTES", 20_000)
+def test_a_line_that_is_to_fill_the_memory_is_not_read_on(tmp_path):
     run_dir = make_run(tmp_path / "run", generations=1, verify=False)
-    with (run_dir / "generations.jsonl").open("ab") as file:
-        file.write(b"[" * 30_000)
+    with (run_dir / "generations.jsonl").open("r+b") as file:
+        file.truncate(file.seek(0, 2) + 1_000_000_000)
     recording = Collection(tmp_path).recording("run")
 
-    assert "generations.jsonl has a line of more than 20,000 bytes, and is not read on" in recording.problems
+    said = (
+        "generations.jsonl: a line is longer than 32,000,000 bytes, which no line of a run is; the file is not read on"
+    )
+    assert said in recording.problems
     assert len(recording.run.candidates) > 1
 
 
