@@ -143,13 +143,21 @@ def _run(build: AheadBuild, workdir: Path, timeout_s: float) -> Completed:
     if sandbox.mechanism == "limits":
         environment |= {"HOME": str(workdir), "TMPDIR": str(workdir)}
     cell = Cell(reads=build.reads, scratch=workdir, environment=environment)
-    limits = Limits(timeout_s, int(4 * timeout_s) + 1, 32 << 30, file_bytes=1 << 30, processes=4096, descriptors=1024)
+    limits = Limits(
+        timeout_s,
+        int(4 * timeout_s) + 1,
+        32 << 30,
+        file_bytes=1 << 30,
+        processes=4096,
+        descriptors=1024,
+        disk_bytes=1 << 32,
+    )
     return sandbox.run(build.argv, cell, limits)
 
 
 def _status(done: Completed) -> Status:
     if done.status is None:
-        return Status.BUILD_TIMEOUT
+        return Status.BUILD_FAILED if done.flooded else Status.BUILD_TIMEOUT
     if done.ok:
         return Status.OK
     if (os.WIFSIGNALED(done.status) and os.WTERMSIG(done.status) == 9) or "MemoryError" in done.log:

@@ -25,6 +25,7 @@ from .target import Target
 _KINDS: Mapping[str, Kind] = {".so": "shared_object", ".py": "python_module"}
 _ARTIFACT_BYTES = 1 << 26
 _COMPILER_BYTES = 3 << 30
+_DISK_BYTES = 1 << 30
 _LEAST_FREE_BYTES = 1 << 22
 
 
@@ -88,6 +89,8 @@ class Builder:
             cell = Cell(tuple(reads), workdir, build.environment, build.writes, has_proc=build.has_proc)
             done = self._run(argv, cell) if argv else Completed(0, "", 0.0)  # nothing to build before the run
             log = scrub(done.log)
+            if done.flooded:
+                raise Failed(Status.BUILD_FAILED, log.strip())
             if done.status is None:
                 raise Failed(
                     Status.BUILD_TIMEOUT, f"the compiler was stopped after {self._timeout_s:g} s\n{log}".strip()
@@ -108,6 +111,7 @@ class Builder:
             memory_bytes=_COMPILER_BYTES,
             file_bytes=_ARTIFACT_BYTES,
             descriptors=256,
+            disk_bytes=_DISK_BYTES,
         )
         return self._sandbox.run(argv, cell, limits)
 

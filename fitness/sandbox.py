@@ -20,10 +20,12 @@ from typing import Literal
 
 from .compiler import Compiler
 from .confined import Confined, log_file, socket_pair
+from .disk import used_bytes
 from .errors import SandboxError
 from .native import driver, native
 
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/gnu/store")
+_LOOK_S = 0.5
 _FILES = ("/etc/ld.so.cache", "/etc/alternatives")
 
 
@@ -38,6 +40,7 @@ class Limits:
         file_bytes: Largest file, and so the most output.
         processes: Processes and threads.
         descriptors: Open files.
+        disk_bytes: All its files in the scratch folder together, looked at twice a second; 0 for no limit.
     """
 
     wall_s: float
@@ -46,6 +49,7 @@ class Limits:
     file_bytes: int = 1 << 16
     processes: int = 4096
     descriptors: int = 64
+    disk_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,14 +78,16 @@ class Completed:
     """How a command in a sandbox ended.
 
     Attributes:
-        status: Wait status, as `os.WIFEXITED` and its like read it; None when it was stopped at the wall clock.
+        status: Wait status, as `os.WIFEXITED` and its like read it; None when it was stopped at a limit.
         log: Standard output and error, head and tail.
         wall_s: Wall time, with the sandbox's own.
+        flooded: Whether that limit was the disk's; the log says so.
     """
 
     status: int | None
     log: str
     wall_s: float
+    flooded: bool = False
 
     @property
     def ok(self) -> bool:
@@ -151,15 +157,16 @@ class Sandbox:
     def run(
         self, command: Sequence[str], cell: Cell, limits: Limits, options: Mapping[str, object] | None = None
     ) -> Completed:
-        """Runs ``command`` to its end or to its wall-clock limit; nothing of it is left afterwards.
+        """Runs ``command`` to its end or to a limit; no process of it is left afterwards.
 
         Raises:
             SandboxError: The sandbox does not come up.
         """
         start = time.monotonic()
         with self.start(cell, limits, options or {}, command) as confined:
-            status = confined.wait(limits.wall_s)
-        return Completed(status, confined.log, time.monotonic() - start)
+            status, flooded = _watched(confined, cell, limits)
+        told = f"\nstopped: its files took more than {limits.disk_bytes >> 20} MiB" if flooded else ""
+        return Completed(status, confined.log + told, time.monotonic() - start, flooded)
 
     def _runner(
         self,
@@ -231,6 +238,19 @@ class Sandbox:
             argv += ["--bind", str(cell.scratch), "/scratch", "--chdir", "/scratch"]
         # What bubblewrap mounts all this on is memory that could be filled.
         return [*argv, "--remount-ro", "/", "--", *arguments]
+
+
+def _watched(confined: Confined, cell: Cell, limits: Limits) -> tuple[int | None, bool]:
+    """Waits for its end or for a limit; returns the wait status, and whether the limit was the disk's."""
+    deadline = time.monotonic() + limits.wall_s
+    scratch = cell.scratch if limits.disk_bytes else None
+    while (left_s := deadline - time.monotonic()) > 0:
+        status = confined.wait(left_s if scratch is None else min(left_s, _LOOK_S))
+        if status is not None:
+            return status, False
+        if scratch is not None and used_bytes(scratch, confined.pid) > limits.disk_bytes:
+            return None, True
+    return None, False
 
 
 @functools.cache

@@ -32,7 +32,7 @@ from ..logs import plain
 from ..sandbox import Completed, Limits, Sandbox
 from ..session import Artifact
 from ..task import Task
-from .process import Arrays
+from .process import DISK_BYTES, Arrays
 from .profiler import cleaned
 from .session import device_cell, load_message
 
@@ -181,7 +181,13 @@ class Counters:
         }
         cell = device_cell((*self._devices, *_installation(self._tool)), {**own, **environment}, scratch)
         limits = Limits(
-            self._timeout_s, int(16 * self._timeout_s), 0, file_bytes=1 << 30, processes=4096, descriptors=4096
+            self._timeout_s,
+            int(16 * self._timeout_s),
+            0,
+            file_bytes=1 << 30,
+            processes=4096,
+            descriptors=4096,
+            disk_bytes=DISK_BYTES,
         )
         return self._sandbox.run(command, cell, limits, {"local_sockets": 1})
 

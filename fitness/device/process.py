@@ -9,12 +9,14 @@ import select
 import struct
 import time
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..confined import Confined
+from ..disk import used_bytes
 from ..evaluation import JSON, Status
 from ..session import Failed
 
@@ -23,6 +25,9 @@ Arrays = dict[str, NDArray[Any]]
 _HEAD_BYTES = 1 << 24
 _PIECE_BYTES = 1 << 20
 _MOST_AXES = 16
+_LOOK_S = 0.5
+DISK_BYTES = 1 << 32
+"""What all files of a candidate may take together: compilers of its own keep theirs in its folder."""
 Form = tuple[str, np.dtype[Any], tuple[int, ...]]
 
 
@@ -33,9 +38,9 @@ class DeviceProcess:
         facts: What the device and its libraries are; empty before `greet`.
     """
 
-    def __init__(self, confined: Confined, receive: int, send: int) -> None:
-        """Takes over the two descriptors."""
-        self._confined, self._receive, self._send = confined, receive, send
+    def __init__(self, confined: Confined, receive: int, send: int, folder: Path) -> None:
+        """Takes over the two descriptors; ``folder`` is what it may write."""
+        self._confined, self._receive, self._send, self._folder = confined, receive, send, folder
         os.set_blocking(receive, False)
         os.set_blocking(send, False)
         self.deadline = time.monotonic() + 60.0
@@ -114,9 +119,12 @@ class DeviceProcess:
     def _wait(self, descriptor: int, event: int) -> None:
         poll = select.poll()
         poll.register(descriptor, event)
-        left_s = self.deadline - time.monotonic()
-        if left_s <= 0 or not poll.poll(left_s * 1e3):
-            raise Failed(Status.RUN_TIMEOUT, f"stopped at its time limit\n{self._confined.log}".strip())
+        while (left_s := self.deadline - time.monotonic()) > 0:
+            if poll.poll(min(left_s, _LOOK_S) * 1e3):
+                return
+            if used_bytes(self._folder, self._confined.pid) > DISK_BYTES:
+                raise Failed(Status.CRASHED, f"stopped: its files took more than {DISK_BYTES >> 20} MiB")
+        raise Failed(Status.RUN_TIMEOUT, f"stopped at its time limit\n{self._confined.log}".strip())
 
     def _gone(self) -> Failed:
         status = self._confined.wait(5.0)

@@ -252,7 +252,7 @@ def start_device(
     finally:
         os.close(ours[0])
         os.close(theirs[1])
-    return _greet(DeviceProcess(confined, theirs[0], ours[1]), task, folder)
+    return _greet(DeviceProcess(confined, theirs[0], ours[1], Path(folder.name)), task, folder)
 
 
 def _greet(process: DeviceProcess, task: Task, folder: tempfile.TemporaryDirectory[str]) -> DeviceSession:

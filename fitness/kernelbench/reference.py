@@ -113,7 +113,7 @@ class Reference:
         finally:
             os.close(ours[0])
             os.close(theirs[1])
-        return DeviceProcess(confined, theirs[0], ours[1])
+        return DeviceProcess(confined, theirs[0], ours[1], folder)
 
 
 def _put_away(running: list[DeviceProcess], folder: Path) -> None:

@@ -234,6 +234,16 @@ def test_a_cache_of_which_a_part_is_set_aside_from_the_start_is_no_cheat(worker,
     assert device.reserved != device.reserved_bytes()
 
 
+def test_a_module_that_fills_the_disk_is_stopped_and_the_next_one_is_not(evaluator, monkeypatch):
+    monkeypatch.setattr("fitness.device.process.DISK_BYTES", 1 << 25)
+    flood = "for i in range(64):\n    open(str(i), 'wb').write(bytes(1 << 20))\ntime.sleep(60)"
+    evaluation = judged(evaluator, flood, "import time")
+
+    assert Status.CRASHED == evaluation.status
+    assert evaluation.log.startswith("stopped: its files took more than 32 MiB")
+    assert Status.OK == judged(evaluator, "return x.sum(1)").status
+
+
 @pytest.mark.parametrize("task", [tasks.Conv1d(), tasks.Conv1dFloat16(), tasks.Bucketize()], ids=lambda task: task.name)
 def test_worker_and_parent_make_the_same_inputs_of_a_variant(task, worker):
     import torch

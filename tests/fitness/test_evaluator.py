@@ -221,3 +221,21 @@ def test_a_language_that_does_not_run_on_a_target_names_those_it_has(language):
 
 def test_a_target_of_ones_own_takes_any_language():
     assert Evaluator(RowSum(), External(name="mine", build=("b",), run=("r",)), Cpp())
+
+
+class Flooding(Cpp):
+    """A compiler that fills the disk for a source that asks for it."""
+
+    def build(self, kernel, target, workdir):
+        build = super().build(kernel, target, workdir)
+        fill = "for i in $(seq 64); do head -c 1048576 /dev/zero > $i; done; sleep 60"
+        return dataclasses.replace(build, argv=("/bin/sh", "-c", fill), needs=()) if "flood" in kernel.source else build
+
+
+def test_a_build_that_fills_the_disk_is_one_failure(monkeypatch):
+    monkeypatch.setattr("fitness.build._DISK_BYTES", 1 << 25)
+    made = Evaluator(Twice(), Cpu(), Flooding(), **QUICK)
+    flooded = made.evaluate(Kernel(PLAIN + "// flood", "cpp"), CALIBRATION)
+
+    assert (Status.BUILD_FAILED, "stopped: its files took more than 32 MiB") == (flooded.status, flooded.log)
+    assert Status.OK == made.evaluate(Kernel(PLAIN, "cpp"), CALIBRATION).status

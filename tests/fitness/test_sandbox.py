@@ -1,5 +1,8 @@
 import contextlib
+import errno
+import math
 import os
+import platform
 import shutil
 import time
 from pathlib import Path
@@ -9,6 +12,7 @@ import pytest
 from fitness import SandboxError
 from fitness.compiler import find_compiler
 from fitness.confined import kill_all
+from fitness.disk import used_bytes
 from fitness.sandbox import Cell, Limits, find_sandbox
 
 LIMITS = Limits(wall_s=20.0, cpu_s=5, memory_bytes=1 << 30)
@@ -159,3 +163,87 @@ def test_all_can_be_ended_at_once(sandbox):
 def test_a_missing_mechanism_is_an_error():
     with pytest.raises(SandboxError, match="no sandbox works"):
         find_sandbox.__wrapped__(find_compiler(), "chains")
+
+
+REFUSED = {
+    "clone": "clone(56, 0x10000000 | 17, 0, 0, 0, 0)",
+    "clone with a mount namespace": "clone(56, 0x00020000 | 17, 0, 0, 0, 0)",
+    "unshare": "clone(272, 0x10000000)",
+    "open_tree": "clone(428, -100, b'/', 0)",
+    "move_mount": "clone(429, -100, b'/', -100, b'/', 0)",
+    "fsopen": "clone(430, b'tmpfs', 0)",
+    "fsconfig": "clone(431, -1, 0, 0, 0, 0)",
+    "fsmount": "clone(432, -1, 0, 0)",
+    "fspick": "clone(433, -100, b'/', 0)",
+    "mount_setattr": "clone(442, -100, b'/', 0, 0, 0)",
+    "open_tree_attr": "clone(467, -100, b'/', 0, 0, 0)",
+}
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the numbers of clone and unshare are those of x86-64")
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_build_makes_no_namespaces_and_no_mounts(sandbox, name):
+    script = f"import ctypes, os\nclone = ctypes.CDLL(None, use_errno=True).syscall\nif {REFUSED[name]} == 0: os._exit(0)\nprint('errno', ctypes.get_errno())"
+    assert f"errno {errno.EPERM}\n" == python(sandbox, script).log
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the number of clone3 is that of x86-64")
+def test_a_build_has_no_clone3_whose_flags_nobody_reads(sandbox):
+    script = "import ctypes\nprint(ctypes.CDLL(None, use_errno=True).syscall(435, 0, 0), ctypes.get_errno())"
+    assert f"-1 {errno.ENOSYS}\n" == python(sandbox, script).log
+
+
+def test_a_build_still_has_threads_and_processes(sandbox):
+    script = "import os, subprocess, threading\nthreading.Thread(target=print, args=('thread',)).start()\nsubprocess.run(['/bin/echo', 'process'])"
+    assert {"thread", "process"} == set(python(sandbox, script).log.split())
+
+
+def python(sandbox, script, cell=None, limits=LIMITS):
+    return sandbox.run(("/usr/bin/python3", "-I", "-u", "-c", script), cell or Cell(environment={}), limits)
+
+
+NOBODY = 1 << 30  # no process has this id
+ROOM = Limits(wall_s=60.0, cpu_s=60, memory_bytes=1 << 30, file_bytes=1 << 22, descriptors=256, disk_bytes=1 << 25)
+FLOODS = {
+    "many files": "for i in range(64): open(f'{i}', 'wb').write(bytes(1 << 20))",
+    "files without a name": (
+        "import os\nkept = []\nfor i in range(64):\n    kept.append(open('x', 'wb', 0))\n    kept[-1].write(bytes(1 << 20))\n    os.unlink('x')"
+    ),
+    "in deep folders": (
+        "import os\nfor i in range(64):\n    os.mkdir('d' * 200)\n    os.chdir('d' * 200)\n    open('x', 'wb').write(bytes(1 << 20))"
+    ),
+    "in the folder of a child's child": "import os\nif os.fork() == 0 and os.fork() == 0:\n    for i in range(64): open(f'{i}', 'wb').write(bytes(1 << 20))",
+}
+
+
+@pytest.mark.parametrize("name", FLOODS)
+def test_files_have_a_limit_together(sandbox, tmp_path, name):
+    tmp_path.chmod(0o777)
+    done = python(sandbox, FLOODS[name] + "\nimport time\ntime.sleep(60)", Cell(scratch=tmp_path), ROOM)
+
+    assert done.flooded
+    assert done.status is None
+    assert "stopped: its files took more than 32 MiB" in done.log
+
+
+def test_files_below_the_limit_are_let_be(sandbox, tmp_path):
+    tmp_path.chmod(0o777)
+    script = "import os, time\nfor i in range(8): open(f'{i}', 'wb').write(bytes(1 << 20))\nos.truncate('0', 1 << 22)\ntime.sleep(1.2)"
+    done = python(sandbox, script, Cell(scratch=tmp_path), ROOM)
+
+    assert done.ok, done.log
+    assert not done.flooded
+
+
+def test_what_cannot_be_counted_is_too_much(tmp_path, monkeypatch):
+    monkeypatch.setattr("fitness.disk._MOST_FILES", 10)
+    for number in range(9):
+        (tmp_path / str(number)).touch()
+
+    assert 0.0 == used_bytes(tmp_path, NOBODY)
+    (tmp_path / "one more").touch()
+    assert math.inf == used_bytes(tmp_path, NOBODY)
+
+
+def test_a_folder_that_is_gone_holds_nothing(tmp_path):
+    assert 0.0 == used_bytes(tmp_path / "gone", NOBODY)
