@@ -6,10 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from experiments.benchmarks import prompts
 from experiments.benchmarks.prompt_essence import essence_of
 from experiments.benchmarks.prompt_rates import best_arm, interval, ratio, table
 from experiments.benchmarks.prompts import main, stored
+from experiments.jobs import jobs_of
 from experiments.reproduce import RESULTS
+from experiments.sweep_command import check_jobs, read_order
 from fake_openai import completion, fake_server
 from fitness import Kernel
 from fitness.tasks import RowSum, SwiGlu, Transpose
@@ -145,3 +148,11 @@ def test_of_equal_prompts_the_one_with_more_different_kernels_is_best() -> None:
 def test_the_parent_retold_is_a_copy(change, same) -> None:
     parent = RowSum().seed_kernel("triton")
     assert same == (essence_of(parent) == essence_of(Kernel(change(parent.source), "triton", parent.entry_point)))
+
+
+def test_the_experiment_on_triton_can_be_run_with_a_server_anywhere() -> None:
+    where = ["llm.base_url=http://127.0.0.1:1/v1", "llm.gpus=[0]", "target.devices=[1]"]
+    order = read_order([f"experiment={Path(prompts.__file__).with_name('llm_triton.yaml')}", *where])
+    jobs = jobs_of(order.experiment, order.sweep_dir)
+    check_jobs(jobs)
+    assert (24, "llm_triton") == (len(jobs), order.experiment.name)
