@@ -228,7 +228,7 @@ class Flooding(Cpp):
 
     def build(self, kernel, target, workdir):
         build = super().build(kernel, target, workdir)
-        fill = "for i in $(seq 64); do head -c 1048576 /dev/zero > $i; done; sleep 60"
+        fill = "for i in $(seq 64); do head -c 1048576 /dev/urandom > $i; done; sleep 60"
         return dataclasses.replace(build, argv=("/bin/sh", "-c", fill), needs=()) if "flood" in kernel.source else build
 
 
