@@ -1,7 +1,8 @@
 """What asking a model costs on our side, and how full its batch is: ``python -m experiments.benchmarks.model``.
 
-Without arguments it measures the client's CPU time against a stub that answers at once, and the
-reader's CPU time. With ``--url`` it asks a real vLLM server and reads its gauge of running requests.
+Without arguments it measures the client's CPU time against a stub that answers at once, one request after another and
+many at once, and the reader's CPU time. With ``--url`` it asks a real vLLM server and reads its gauge of running
+requests.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ class Handler(socketserver.StreamRequestHandler):
                     length = int(line.split(b":")[1])
             self.rfile.read(length)
             self.wfile.write(reply)
+socketserver.ThreadingTCPServer.request_queue_size = 1024
 server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler)
 server.daemon_threads = True
 print(server.server_address[1], flush=True)
@@ -50,16 +52,16 @@ PROMPT = "for (long j = 0; j < N; j++) total += x[i * N + j];\n" * 80
 """About as long as a prompt with one parent, its log and one inspiration."""
 
 
-def cpu_ms(work: Callable[[int], object], count: int) -> float:
-    """Returns this process's CPU time of one call, in ms, after a first one that is not counted."""
-    work(0)
-    start_s = time.process_time()
-    for turn in range(1, count + 1):
-        work(turn)
-    return (time.process_time() - start_s) / count * 1e3
+def cpu_ms(work: Callable[[int], object], count: int, at_once: int = 1) -> float:
+    """Returns this process's CPU time of one call, in ms, after first ones that are not counted."""
+    with ThreadPoolExecutor(at_once) as pool:
+        list(pool.map(work, range(at_once)))
+        start_s = time.process_time()
+        list(pool.map(work, range(at_once, at_once + count)))
+        return (time.process_time() - start_s) / count * 1e3
 
 
-def client_cpu_ms(requests: int) -> float:
+def client_cpu_ms(requests: int, in_flight: int) -> float:
     """Returns the client's CPU time a request, in ms, against a stub in a process of its own."""
     with subprocess.Popen([sys.executable, "-c", STUB], stdout=subprocess.PIPE, text=True) as stub:
         assert stub.stdout is not None
@@ -67,7 +69,7 @@ def client_cpu_ms(requests: int) -> float:
         try:
             with ServerClient(url, "stub", context_tokens=32768) as client:
                 messages = (Message("system", "You write kernels."), Message("user", PROMPT))
-                return cpu_ms(lambda turn: client.complete(Request(messages, seed=turn)), requests)
+                return cpu_ms(lambda turn: client.complete(Request(messages, seed=turn)), requests, in_flight)
         finally:
             stub.kill()
 
@@ -120,11 +122,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--requests", type=int, default=500, help="calls that are measured")
     parser.add_argument("--url", help="base URL of a vLLM server, e.g. http://127.0.0.1:8000/v1")
     parser.add_argument("--model", default="", help="its model; the first on offer unless given")
-    parser.add_argument("--in-flight", type=int, default=16, help="requests open at once against --url")
+    parser.add_argument("--in-flight", type=int, default=16, help="requests open at once")
     arguments = parser.parse_args(argv)
     told: dict[str, object] = {
         "schema": "kernelwright.benchmark.model/1",
-        "client_cpu_ms": client_cpu_ms(arguments.requests),
+        "client_cpu_ms": client_cpu_ms(arguments.requests, 1),
+        "in_flight": arguments.in_flight,
+        "client_cpu_ms_in_flight": client_cpu_ms(arguments.requests, arguments.in_flight),
         "reader_cpu_ms": reader_cpu_ms(arguments.requests),
     }
     if arguments.url:
