@@ -22,6 +22,7 @@ from .errors import (
 )
 from .individual import Fitness, Generation, Individual
 from .journal import Journal, read_journal
+from .journal_file import NO_LOCKS
 from .lines import LONGEST_LINE_BYTES, next_line, whole_lines
 from .novelty import Novelty
 from .policy import Plan, Policy
@@ -48,6 +49,7 @@ __all__ = [
     "whole_lines",
     "next_line",
     "LONGEST_LINE_BYTES",
+    "NO_LOCKS",
     "Evaluations",
     "RecordedClient",
     "RecordedEmbedder",

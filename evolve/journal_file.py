@@ -20,7 +20,7 @@ from .lines import Readable, whole_lines
 
 JSON = dict[str, Any]
 
-_NO_LOCKS = frozenset({errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS})
+NO_LOCKS = frozenset({errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS})
 """What a file system says that cannot lock; there the user alone can keep two runs apart."""
 
 
@@ -191,7 +191,7 @@ def _open_writable(path: Path) -> BinaryIO:
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
-        if error.errno in _NO_LOCKS:
+        if error.errno in NO_LOCKS:
             return file
         file.close()
         raise JournalLocked(f"{path}: another process is running in this folder; wait for it or use another") from error

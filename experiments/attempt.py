@@ -15,6 +15,7 @@ from rich.table import Table
 from evolve import Budget, Engine, Generation
 from llm import LLMError
 
+from .analysis.tables import FAILURE, RESULT
 from .baseline_rows import baseline_rows
 from .build import build_engine, build_problem, problem_facts
 from .environment import keep_environment
@@ -104,7 +105,8 @@ def _keep_result(engine: Engine, latest: Generation, run_dir: Path) -> None:
         "best": _figures(best.evaluation.to_json()) | {"kernel": best.digest, "operator": best.operator},
         "verification": _figures(verified.to_json()) if verified is not None else None,
     }
-    write_whole(run_dir / "result.json", (json.dumps(record, indent=1) + "\n").encode())
+    write_whole(run_dir / RESULT, (json.dumps(record, indent=1) + "\n").encode())
+    (run_dir / FAILURE).unlink(missing_ok=True)  # of an attempt before this one, or beside it
 
 
 def _figures(evaluation: Mapping[str, Any]) -> dict[str, Any]:

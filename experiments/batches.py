@@ -173,21 +173,25 @@ def _stop(running: Sequence[Running]) -> None:
 def _left_over(ended: Running) -> list[Batch]:
     """Records what failed in a batch that has ended; returns what is to be launched again.
 
-    A launcher whose worker is killed may give up all its jobs. They are launched again together as long as each
-    attempt brings one of them to an end of its own; then those that had begun, of which one must be the culprit, alone.
+    A job that another process turned out to be at work on has not failed, and is waited for. A launcher whose worker is
+    killed may give up all its jobs. They are launched again together as long as each attempt brings one of them to an
+    end of its own; then those that had begun, of which one must be the culprit, alone.
     """
     batch, status = ended.batch, ended.process.returncode
-    jobs = tuple(job for job in batch.jobs if job.state not in ("finished", "failed"))
+    left = tuple(job for job in batch.jobs if job.state not in ("finished", "failed"))
+    taken = tuple(job for job in left if job.is_taken())
+    jobs = tuple(job for job in left if job not in taken)
     begun = tuple(job for job in jobs if job.state == "unfinished")
-    if jobs and len(jobs) < len(batch.jobs):
-        return [replace(batch, jobs=jobs)]
-    if begun and len(jobs) > 1:
-        rest = tuple(job for job in jobs if job not in begun)
-        return [replace(batch, jobs=each) for each in (*((job,) for job in begun), rest) if each]
-    for job in jobs:
-        words = _last_words(job.run_dir / "run.log", batch.console, status)
-        keep_failure(job.run_dir, words, status, job.overrides)
-    return []
+    again = [taken]
+    if len(left) < len(batch.jobs):
+        again.append(jobs)
+    elif begun and len(jobs) > 1:
+        again += [*((job,) for job in begun), tuple(job for job in jobs if job not in begun)]
+    else:
+        for job in jobs:
+            words = _last_words(job.run_dir / "run.log", batch.console, status)
+            keep_failure(job.run_dir, words, status, job.overrides)
+    return [replace(batch, jobs=each) for each in again if each]
 
 
 def _last_words(log: Path, console: Path, exit_status: int) -> str:

@@ -10,18 +10,23 @@ import fcntl
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+
+from evolve import NO_LOCKS
 
 from .analysis.arms import Placed, declared_jobs
 from .analysis.tables import FAILURE, RESULT
 from .experiment import Experiment
+from .faults import RunError
 from .records import write_whole
 
 SPENT = re.compile(rb'"evaluations":(\d+),"duels":\d+,"tokens":(\d+)')
 TAIL_BYTES = 16_384
 FAILURE_SCHEMA = "kernelwright.failure/1"
+LOCK = ".lock"
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +111,7 @@ def quoted(path: Path) -> str:
 
 
 def keep_failure(run_dir: Path, error: str, exit_status: int, overrides: Sequence[str]) -> None:
-    """Writes down why a run did not come to its end.
+    """Writes down why a run did not come to its end; of one that another process has finished meanwhile, nothing.
 
     Raises:
         OSError: The folder cannot be written.
@@ -114,3 +119,29 @@ def keep_failure(run_dir: Path, error: str, exit_status: int, overrides: Sequenc
     run_dir.mkdir(parents=True, exist_ok=True)
     record = {"schema": FAILURE_SCHEMA, "exit_status": exit_status, "error": error, "overrides": list(overrides)}
     write_whole(run_dir / FAILURE, (json.dumps(record, indent=1) + "\n").encode())
+    # Whoever finishes a run writes its result first and then removes a failure. So a failure that came too late for
+    # that finds the result here.
+    if (run_dir / RESULT).exists():
+        (run_dir / FAILURE).unlink(missing_ok=True)
+
+
+@contextmanager
+def alone(sweep_dir: Path) -> Iterator[None]:
+    """Keeps other sweeps out of a folder, until this one ends, however it ends.
+
+    Raises:
+        RunError: Another sweep is at work there.
+        OSError: The folder cannot be written.
+    """
+    sweep_dir.mkdir(parents=True, exist_ok=True)
+    with (sweep_dir / LOCK).open("ab") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as fault:
+            raise RunError(
+                f"{sweep_dir}: another sweep is at work in this folder; wait for it, or use another hydra.sweep.dir"
+            ) from fault
+        except OSError as fault:
+            if fault.errno not in NO_LOCKS:
+                raise
+        yield

@@ -19,6 +19,7 @@ from hydra.types import RunMode
 from omegaconf import DictConfig
 from rich.console import Console
 
+from evolve import JournalLocked
 from llm import LLMError
 
 from . import faults
@@ -94,7 +95,8 @@ def job(config: DictConfig) -> float | None:
         message, status = faults.explain(fault)
         print(f"error: {message}", file=sys.stderr)
         if _sweeps():
-            keep_failure(run_dir, message, status, HydraConfig.get().overrides.task)
+            if not isinstance(fault, JournalLocked):  # then the run is another process's, which goes on
+                keep_failure(run_dir, message, status, HydraConfig.get().overrides.task)
             raise
         if isinstance(fault, LLMError):
             print(f"everything so far is kept. Go on with:\n  {resume_command()}", file=sys.stderr)

@@ -20,7 +20,7 @@ from .composition import composed
 from .devices import names_of
 from .experiment import BUDGETS, Experiment, declare, load_experiment, read_seeds
 from .faults import ConfigError, choices
-from .jobs import Job, jobs_of
+from .jobs import Job, alone, jobs_of
 from .launching import check_launchers
 from .names import check_import_names
 from .settings import check_settings
@@ -186,10 +186,17 @@ def execute(order: Order) -> int:
 
     Raises:
         ConfigError: An arm or a task cannot be run, or another experiment is declared there.
+        RunError: Another sweep is at work there.
         OSError: The folder cannot be written.
     """
     check_launchers(order.launcher)
     check_jobs(jobs_of(order.experiment, order.sweep_dir), order.launcher)
+    with alone(order.sweep_dir):
+        return _execute(order)
+
+
+def _execute(order: Order) -> int:
+    """Declares and runs, alone in the folder."""
     experiment = declare(order.experiment, order.sweep_dir)
     jobs = jobs_of(experiment, order.sweep_dir)
     left = [job for job in jobs if job.state != "finished"]

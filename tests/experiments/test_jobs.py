@@ -14,8 +14,8 @@ from rich.console import Console
 from experiments.batches import Batch, multirun_batch, plain_batches, run_batches
 from experiments.benchmarks.synthetic import Invented, write_run
 from experiments.experiment import Experiment, from_plain
-from experiments.faults import ConfigError
-from experiments.jobs import Job, jobs_of, quoted
+from experiments.faults import ConfigError, RunError
+from experiments.jobs import Job, alone, jobs_of, keep_failure, quoted
 from experiments.sweep_command import check_jobs, main, read_order
 from experiments.sweep_progress import Watch, summary
 
@@ -38,10 +38,20 @@ WORKER = textwrap.dedent(
         fcntl.flock(journal, fcntl.LOCK_EX)
         (run_dir / "locked").touch()
         time.sleep(3)
+    if arm == "beside":
+        import subprocess
+        other = "import fcntl, pathlib, sys, time; run_dir = pathlib.Path(sys.argv[1]); "
+        other += "journal = (run_dir / 'journal.jsonl').open('wb'); fcntl.flock(journal, fcntl.LOCK_EX); "
+        other += "(run_dir / 'locked').touch(); time.sleep(2); (run_dir / 'result.json').write_text('{}')"
+        subprocess.Popen([sys.executable, "-c", other, str(run_dir)], start_new_session=True)
+        while not (run_dir / "locked").exists():
+            time.sleep(0.02)
+        sys.exit("error: another process is running in this folder")
     (run_dir / "result.json").write_text(json.dumps({"ended": "evaluations", "elapsed_s": 1.0}))
     """
 )
-"""Stands in for a run: ends well, with an error, by a signal, or later, as its operators say."""
+"""Stands in for a run: ends well, with an error, by a signal, later, or at once since another process is at work on it
+and will end well, as its operators say."""
 
 
 def experiment(*arms: str, seeds: int = 2, **more: object) -> Experiment:
@@ -115,6 +125,57 @@ def test_a_failed_job_says_why_and_takes_no_other_along(tmp_path: Path, arm: str
 
     assert {f"{arm}/softmax/seed_0": "failed", "a/softmax/seed_0": "finished"} == states(jobs)
     assert error == json.loads((jobs[0].run_dir / "failed.json").read_text())["error"]
+
+
+def test_a_job_that_another_process_is_at_work_on_has_not_failed(tmp_path: Path) -> None:
+    beside, done = run(tmp_path, experiment("beside", "a", seeds=1))
+
+    assert ({"finished"}, 1) == ({beside.state, done.state}, len(starts(beside)))
+    assert not (beside.run_dir / "failed.json").exists()
+
+
+def test_a_failure_that_is_told_too_late_leaves_a_finished_run_alone(tmp_path: Path) -> None:
+    keep_failure(tmp_path, "the disk is full", 1, [])
+    before = (tmp_path / "failed.json").exists()
+    (tmp_path / "result.json").write_text("{}")
+    keep_failure(tmp_path, "the disk is full", 1, [])
+
+    assert (True, False) == (before, (tmp_path / "failed.json").exists())
+
+
+ALONE = "import sys, time; from pathlib import Path; from experiments.jobs import alone\n"
+ALONE += "with alone(Path(sys.argv[1])): print('in', flush=True); time.sleep(60)"
+
+
+def test_a_second_sweep_is_refused_until_the_first_one_is_gone(tmp_path: Path) -> None:
+    root = str(Path(__file__).parents[2])
+    first = subprocess.Popen(
+        [sys.executable, "-c", ALONE, str(tmp_path / "sweep")],
+        env={**os.environ, "PYTHONPATH": root},
+        stdout=subprocess.PIPE,
+    )
+    assert first.stdout is not None
+    with first, first.stdout as said:
+        said.readline()
+        with pytest.raises(RunError, match="another sweep is at work in this folder; wait for it, or use another"):
+            with alone(tmp_path / "sweep"):
+                pass
+        first.kill()
+    with alone(tmp_path / "sweep"):
+        entered = True
+
+    assert entered
+
+
+def test_a_refused_sweep_changes_nothing_and_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = [f"experiment={order_file(tmp_path)}", f"hydra.sweep.dir={tmp_path / 'sweep'}"]
+    with alone(tmp_path / "sweep"):
+        status = main(arguments)
+    said = capsys.readouterr().err.splitlines()
+
+    assert (1, 1) == (status, len(said))
+    assert "another sweep is at work in this folder" in said[0]
+    assert [".lock"] == [path.name for path in (tmp_path / "sweep").iterdir()]
 
 
 def test_the_same_again_runs_only_what_is_not_finished(tmp_path: Path) -> None:

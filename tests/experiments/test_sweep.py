@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from omegaconf import OmegaConf
 
+from evolve import Journal
 from experiments.sweep import register_resolvers
 
 ROOT = Path(__file__).parent.parent.parent
@@ -73,6 +74,22 @@ def test_a_failed_job_says_why_in_its_own_log(command, tmp_path):
     command("run", "-m", *TINY, "task=row_sum", "target.threads=1000", f"hydra.sweep.dir={tmp_path}")
 
     assert "target.threads must be between" in (tmp_path / "0" / "run.log").read_text()
+
+
+def test_two_sweeps_on_one_folder_leave_no_failure_in_a_finished_run(command, tmp_path):
+    """The second one finds the run of the first at work; the first one finishes it, whatever was noted meanwhile."""
+    arguments = [*TINY, "task=row_sum", "seed=0"]
+    with Journal(tmp_path / "0" / "journal.jsonl"):
+        second = command("run", "-m", *arguments, f"hydra.sweep.dir={tmp_path}")
+    noted = (tmp_path / "0" / "failed.json").exists()
+    (tmp_path / "0" / "failed.json").write_text("{}")
+    first = command("run", *arguments, f"hydra.run.dir={tmp_path / '0'}")
+
+    assert (1, 0) == (second.returncode, first.returncode)
+    assert "another process is running in this folder" in second.stderr
+    assert not noted
+    assert (tmp_path / "0" / "result.json").exists()
+    assert not (tmp_path / "0" / "failed.json").exists()
 
 
 def test_the_same_sweep_again_reuses_what_is_there(sweep, command):
