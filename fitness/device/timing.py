@@ -6,7 +6,7 @@ import math
 import secrets
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -227,8 +227,8 @@ class DeviceStopwatch:
             series = Series(exam.pool.workload.name, wall, wall, calls[0], self.repeated)
             late = time.monotonic() >= deadline or len(taken) >= self._precision.max_pairs
             if late or series.is_precise(self._precision.target, rng):
-                self._bound(exam, float(np.median(wall[0])))
-                return series
+                wall = wall * self._charges(exam, wall)
+                return replace(series, wall_s=wall, cpu_s=wall)
 
     def _is_disturbed(self) -> bool:
         """Whether the pair just taken is worth nothing."""
@@ -256,21 +256,42 @@ class DeviceStopwatch:
         self.failed_side = side
         return timed_block(self._sides[side], exam, calls, self._flush, judge_one=judge_one)
 
-    def _bound(self, exam: Exam, claimed_s: float) -> None:
-        """Compares what the events claim with this process's own clock around a graph of many calls.
+    def _charges(self, exam: Exam, wall: FloatArray) -> FloatArray:
+        """Returns the factors by which the events of both sides claim too little; 1 where they are believed.
+
+        Calls that a graph holds cost the host nothing: their events must agree with this process's clock. Calls of a
+        candidate that no graph holds are timed by that clock, with what they cost the host, so that refusing to be
+        captured gains nothing; then the other side's are, too, if no graph holds them either.
+
+        Returns:
+            ``(2, 1)`` factors, the candidate's first.
 
         Raises:
-            Failed: The graph takes longer than its calls claim to take, or computes something else.
+            Failed: One of the two takes longer than its calls claim to take, or computes something else.
         """
-        self.failed_side = 0
-        session, axes = self._sides[0], dict(exam.pool.workload.axes)
+        factors, claimed_s = [1.0, 1.0], np.median(wall, axis=1)
+        for side in (0, 1):
+            seen_s = self._train(side, exam, float(claimed_s[side]))
+            if seen_s is None:
+                break
+            factors[side] = max(1.0, seen_s / float(claimed_s[side]))
+        return np.array(factors)[:, None]
+
+    def _train(self, side: int, exam: Exam, claimed_s: float) -> float | None:
+        """Takes the time of many calls at once by this process's own clock, and compares it with what events claim.
+
+        Returns:
+            Seconds a call, of calls that no graph holds; None where one holds them and the clock agrees.
+
+        Raises:
+            Failed: The clock does not agree, or a call computes something else.
+        """
+        self.failed_side = side
+        session, axes = self._sides[side], dict(exam.pool.workload.axes)
         footprint = sum(array.nbytes for array in exam.pool.entries[0].inputs.values()) + 1
         calls = int(np.clip(math.ceil(_TRAIN_S / claimed_s), 4, max(4, min(200, _TRAIN_BYTES // footprint))))
         variants = [Variant.draw(exam.pool).message(exam.name, False) for _ in range(calls)]
         facts, _ = session.process.request({"command": "train", "axes": axes, "variants": variants})
-        if not facts.get("captured"):
-            session.flags.add("not_capturable")
-            return
         best_s, index, chosen = math.inf, secrets.randbelow(calls), secrets.randbelow(len(exam.variants))
         for _ in range(_REPLAYS):
             variants = [Variant.draw(exam.pool).message(exam.name, False) for _ in range(calls)]
@@ -280,9 +301,13 @@ class DeviceStopwatch:
             session.process.request({"command": "go"})
             best_s = min(best_s, time.perf_counter() - start)
         _, arrays = session.process.request({"command": "outputs", "index": index}, most_bytes=session.most_bytes(axes))
-        label = f"{exam.pool.workload.name}, a call replayed from a graph"
+        label = f"{exam.pool.workload.name}, a call of a train"
         session.judge_later(session.outputs_of(arrays, 0, axes), exam.instances[chosen], label)
         seen_s = (best_s - session.round_trip_s) / calls  # a train may be short, for each call has inputs of its own
+        if not facts.get("captured"):
+            session.flags.add("not_capturable")
+            return seen_s
         if claimed_s < _CLAIM * seen_s - 3e-6:
             text = f"events claim {claimed_s * 1e6:.1f} µs a call, the parent's clock says {seen_s * 1e6:.1f} µs"
             raise Failed(Status.SUSPECT, text, session.max_rel_error)
+        return None

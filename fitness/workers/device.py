@@ -11,8 +11,8 @@ warm-up of the libraries, then exactly one candidate.
 Commands: ``probe`` (facts of the device), ``ping`` (nothing but an answer), ``peaks`` (measured bandwidth
 and arithmetic; these three only before a candidate is loaded), ``load``, ``call`` (fresh inputs, outputs
 back), ``pool`` (inputs kept on the device), ``time`` (events around every call, caches flushed before each,
-chosen outputs back), ``train`` (a CUDA graph of many calls, replayed on command so that the parent's own
-clock can bound what the events claim).
+chosen outputs back), ``train`` (many calls on command, from a CUDA graph where they can be captured, so that
+the parent's own clock can bound what the events claim).
 
 Torch's dtype of a NumPy array decides the dtype of a tensor; bfloat16 travels as uint16.
 """
@@ -471,19 +471,44 @@ class Session:
         return {"rows": [{"name": name, "count": count, "us": us} for name, count, us in rows]}, {}
 
     def train(self, message, arrays):
-        """Captures as many calls as there are variants in a graph, and replays it on command.
+        """Makes as many calls as there are variants, all at once and on command.
 
-        The parent's clock runs from its ``go`` to the ``done``; before each replay all inputs are
-        filled anew, so that a replay has to compute. Ends with the outputs of one call.
+        The calls are captured in a graph and replayed; those that cannot be captured are made one by one. The
+        parent's clock runs from its ``go`` to the ``done``; before, all inputs are filled anew, so that each call
+        has to compute. Ends with the outputs of one call.
         """
-        if not self.device.gpu:
-            return {"captured": False, "reason": "there are no graphs on a CPU"}, {}
         torch, axes, variants = self.device.torch, message["axes"], message["variants"]
         sets = [[torch.empty_like(tensor) for tensor in self.pools[each["entry"]]] for each in variants]
         owned = [self.candidate.outputs(axes) for _ in variants]
-        graph = torch.cuda.CUDAGraph()
         for tensors, variant in zip(sets, variants, strict=True):
             self.fill(tensors, variant)
+        graph, made = self.captured(sets, owned, axes)
+        self.pipes.write({"captured": graph is not None})
+        while (command := self.pipes.read()[0])["command"] == "replay":
+            for tensors, variant in zip(sets, command["variants"], strict=True):
+                self.fill(tensors, variant)
+            for values in made:
+                self.poison_made(values)
+            self.device.synchronize()
+            self.pipes.write({"ready": True})
+            self.pipes.read()
+            if graph is None:
+                made = [self.candidate.call(each, out, axes) for each, out in zip(sets, owned, strict=True)]
+            else:
+                graph.replay()
+            self.device.synchronize()
+            self.pipes.write({"done": True})
+        values = made[command["index"]]
+        facts = {"forms": []}
+        copies = {f"{n}@0": self.plain(v, facts) for n, v in zip(self.names(len(values)), values, strict=True)}
+        return facts, {name: copy.cpu().numpy() for name, copy in copies.items() if copy is not None}
+
+    def captured(self, sets, owned, axes):
+        """Captures a call for each set of inputs; returns the graph, None where there can be none, and its outputs."""
+        torch = self.device.torch
+        if not self.device.gpu:
+            return None, []
+        graph = torch.cuda.CUDAGraph()
         try:
             side = torch.cuda.Stream()
             side.wait_stream(torch.cuda.current_stream())
@@ -493,25 +518,10 @@ class Session:
             self.device.synchronize()
             with torch.cuda.graph(graph):
                 made = [self.candidate.call(each, out, axes) for each, out in zip(sets, owned, strict=True)]
-        except RuntimeError as error:
+        except RuntimeError:  # it waits for the device, or allocates in a way that no graph holds
             self.device.synchronize()
-            return {"captured": False, "reason": str(error).splitlines()[0][:200]}, {}
-        self.pipes.write({"captured": True})
-        while (command := self.pipes.read()[0])["command"] == "replay":
-            for tensors, variant in zip(sets, command["variants"], strict=True):
-                self.fill(tensors, variant)
-            for values in made:
-                self.poison_made(values)
-            self.device.synchronize()
-            self.pipes.write({"ready": True})
-            self.pipes.read()
-            graph.replay()
-            self.device.synchronize()
-            self.pipes.write({"done": True})
-        values = made[command["index"]]
-        facts = {"forms": []}
-        copies = {f"{n}@0": self.plain(v, facts) for n, v in zip(self.names(len(values)), values, strict=True)}
-        return facts, {name: copy.cpu().numpy() for name, copy in copies.items() if copy is not None}
+            return None, []
+        return graph, made
 
 
 def serve(pipes):

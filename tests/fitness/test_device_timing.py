@@ -70,6 +70,32 @@ def test_an_honest_kernel_is_timed(evaluator):
     assert evaluation.profile.startswith("At M=64, N=257 it takes")
 
 
+SLOW_CLOCK = "real = time.perf_counter\ntime.perf_counter = lambda: real() / 100"
+
+
+def test_events_that_no_graph_bounds_are_bounded_by_the_parents_clock(evaluator):
+    """Without a GPU no call is captured; a worker whose clock is slow claims a hundredth of its time."""
+    slow = "time.sleep(0.02)\nreturn x.sum(1)"
+    forged, honest = judged(evaluator, slow, SLOW_CLOCK), judged(evaluator, slow)
+
+    assert [Status.OK] * 2 == [forged.status, honest.status], (forged.log, honest.log)
+    assert "not_capturable" in forged.flags
+    assert forged.speedup < 4 * honest.speedup, (forged.speedup, honest.speedup)  # it claims a hundred times as much
+
+
+def test_a_call_of_a_train_that_is_wrong_is_found(evaluator):
+    """The train is told by its many calls in a row without a clock between them."""
+    body = "global reads\nreads += 1\nreturn x.sum(1) if reads < 12 else torch.zeros(x.shape[0])"
+    before = (
+        "reads = 0\nreal = time.perf_counter\n\n\ndef told():\n    global reads\n    reads = 0\n    return real()\n\n\n"
+        "time.perf_counter = told"
+    )
+    evaluation = judged(evaluator, body, before)
+
+    assert Status.WRONG_VALUE == evaluation.status, evaluation.log
+    assert "a call of a train" in evaluation.log
+
+
 def test_a_profiler_tells_what_one_call_launches():
     profiled = Evaluator(TASK, TorchOnCpu(), Torch(), **SETTINGS, profiler=True)
     evaluation = judged(profiled, "return torch.einsum('mn->m', x)")

@@ -253,6 +253,32 @@ CHEATS = {
 }
 
 
+def test_who_refuses_to_be_captured_is_timed_by_the_parents_clock(triton):
+    """Events that claim a twentieth, as in "slow and patched", of calls that wait for the device: no graph holds those."""
+    body = (
+        "real = torch.cuda.Event.elapsed_time\ntorch.cuda.Event.elapsed_time = lambda self, other: real(self, other) / 20\n\n\n"
+        "def kernel_fn(x):\n    torch.cuda.synchronize()\n    torch.cuda._sleep(3_000_000)\n    return honest(x)\n"
+    )
+    evaluator, calibration = triton
+    evaluation = evaluator.evaluate(Kernel(HEAD + body, "triton", "kernel_fn"), calibration)
+
+    assert Status.OK == evaluation.status, told(evaluation)
+    assert "not_capturable" in evaluation.flags
+    assert evaluation.speedup < 0.2, told(evaluation)  # it sleeps for milliseconds, the seed takes microseconds
+    claimed = evaluator.evaluate(Kernel(HEAD + body.replace(" / 20", ""), "triton", "kernel_fn"), calibration)
+    assert evaluation.speedup < 1.2 * claimed.speedup, told(evaluation)
+
+
+def test_an_honest_kernel_that_waits_for_the_device_passes(triton):
+    evaluator, calibration = triton
+    body = "def kernel_fn(x):\n    y = honest(x)\n    torch.cuda.synchronize()\n    return y\n"
+    evaluation = evaluator.evaluate(Kernel(HEAD + body, "triton", "kernel_fn"), calibration)
+
+    assert Status.OK == evaluation.status, told(evaluation)
+    assert "not_capturable" in evaluation.flags
+    assert evaluation.speedup < 1.1, told(evaluation)  # it is the seed, and waiting costs
+
+
 @pytest.mark.parametrize("name", CHEATS)
 def test_cheats_do_not_score(triton, name):
     source, expected = CHEATS[name]
