@@ -1,7 +1,13 @@
 """The evaluator on a GPU: agreement with Triton's own timer, noise, throughput. Prints what it measured.
 
-python -m experiments.benchmarks.device [--json OUT] [--candidates 60] [--workers 12]
-python -m experiments.benchmarks.device --ready [--json OUT]    needs no GPU: how long until a worker is ready
+python -m experiments.benchmarks.device [--json OUT] [--only timing,null] [--candidates 60] [--workers 12]
+python -m experiments.benchmarks.device --only ready [--json OUT]    needs no GPU: how long until a worker is ready
+
+- ``timing``: the seed kernel by the evaluator and by ``triton.testing.do_bench``, ``--repeats`` times each.
+- ``null``: a search in which every candidate is the seed under another name; all speedups should be 1.
+- ``alone``: one Triton candidate after another, and where the time goes: build, check, time, judge.
+- ``throughput``: candidates a second, ``--workers`` at once.
+- ``cuda``: seconds that a CUDA candidate takes to be built and checked, one after another.
 """
 
 from __future__ import annotations
@@ -10,29 +16,34 @@ import argparse
 import json
 import statistics
 import sys
+import tempfile
 import time
+from collections.abc import Sequence
 from concurrent.futures import Future
+from contextlib import closing
 from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 
-from fitness import Evaluator, Kernel
+from fitness import Evaluation, Evaluator, Kernel, Language
 from fitness.compiler import find_compiler
 from fitness.device.session import device_cell, start_device
 from fitness.device.zygote import Zygote
 from fitness.executors import Local
-from fitness.languages import Triton
+from fitness.languages import Cuda, Triton
 from fitness.sandbox import find_sandbox
 from fitness.targets import Interpret, Nvidia
 from fitness.tasks import Softmax
 
 SETTINGS = {"build_timeout_s": 60.0, "run_timeout_s": 60.0, "cache_regime": "cold", "null_every": 0}
+Figures = dict[str, float]
 
 
 def renamed(kernel: Kernel, index: int) -> Kernel:
     """Returns the same kernel under another digest."""
-    return Kernel(f"# copy {index}\n{kernel.source}", kernel.language, kernel.entry_point)
+    comment = "//" if kernel.language == "cuda" else "#"
+    return Kernel(f"{comment} copy {index}\n{kernel.source}", kernel.language, kernel.entry_point)
 
 
 def own_timer(evaluator: Evaluator, repeats: int) -> list[float]:
@@ -49,40 +60,110 @@ def own_timer(evaluator: Evaluator, repeats: int) -> list[float]:
 
 def tritons_timer(evaluator: Evaluator, repeats: int) -> list[float]:
     """Returns the latency of the same kernel on the same size in µs by ``triton.testing.do_bench``."""
+    import importlib.util
+
     import torch
     from triton.testing import do_bench
 
-    folder = Path.cwd() / ".device_benchmark"
-    folder.mkdir(exist_ok=True)
-    path = folder / "seed.py"
-    path.write_text(evaluator.task.seed_kernel("triton").source, encoding="utf-8")
-    import importlib.util
-
-    spec = importlib.util.spec_from_file_location("seed", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    axes = evaluator.task.time_workloads[0].axes
-    x = torch.randn(axes["M"], axes["N"], device="cuda")
-    return [1e3 * do_bench(lambda: module.kernel_fn(x), return_mode="median") for _ in range(repeats)]
+    with tempfile.TemporaryDirectory(prefix="kernelwright-") as folder:
+        path = Path(folder) / "seed.py"  # Triton reads the source from its file
+        path.write_text(evaluator.task.seed_kernel("triton").source, encoding="utf-8")
+        spec = importlib.util.spec_from_file_location("seed", path)
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        axes = evaluator.task.time_workloads[0].axes
+        x = torch.randn(axes["M"], axes["N"], device="cuda")
+        return [1e3 * do_bench(lambda: module.kernel_fn(x), return_mode="median") for _ in range(repeats)]
 
 
-def throughput(evaluator: Evaluator, candidates: int, workers: int) -> float:
-    """Returns candidates a second through the whole evaluator, all different, ``workers`` at once."""
+def evaluations(evaluator: Evaluator, candidates: int, workers: int, first: int = 0) -> list[Evaluation]:
+    """Returns what the evaluator says of copies of the seed kernel, all different, ``workers`` at once.
+
+    Raises:
+        FitnessError: The machine failed.
+        RuntimeError: A copy of a correct kernel is not correct.
+    """
     calibration = evaluator.calibrate()
-    seed = evaluator.task.seed_kernel("triton")
+    seed = evaluator.task.seed_kernel(evaluator.language.name)
     with Local(workers=workers) as executor:
-        start = time.monotonic()
-        futures: list[Future[object]] = [
-            executor.submit(evaluator.evaluate, renamed(seed, index), calibration) for index in range(candidates)
+        futures: list[Future[Evaluation]] = [
+            executor.submit(evaluator.evaluate, renamed(seed, first + index), calibration)
+            for index in range(candidates)
         ]
-        for future in futures:
-            future.result()
-        return candidates / (time.monotonic() - start)
+        made = [future.result() for future in futures]
+    for evaluation in made:
+        if not evaluation.ok:
+            raise RuntimeError(f"a copy of the seed kernel is {evaluation.status}: {evaluation.log}")
+    return made
 
 
-def ready(repeats: int) -> dict[str, float]:
+def timing(evaluator: Evaluator, arguments: argparse.Namespace) -> Figures:
+    """Returns the latency by the evaluator and by Triton's own timer, and the spread of both."""
+    ours, theirs = own_timer(evaluator, arguments.repeats), tritons_timer(evaluator, arguments.repeats)
+    return {
+        "ours_us": statistics.median(ours),
+        "do_bench_us": statistics.median(theirs),
+        "ratio": statistics.median(ours) / statistics.median(theirs),
+        "our_spread": (max(ours) - min(ours)) / statistics.median(ours),
+        "do_bench_spread": (max(theirs) - min(theirs)) / statistics.median(theirs),
+    }
+
+
+def null(evaluator: Evaluator, arguments: argparse.Namespace) -> Figures:
+    """Returns how far copies of the seed are from being as fast as the seed; the best is what a search would report."""
+    speedups = [
+        each.speedup or 0.0 for each in evaluations(evaluator, arguments.copies, arguments.workers, first=10_000)
+    ]
+    return {
+        "null_best": max(speedups),
+        "null_worst": min(speedups),
+        "null_median": statistics.median(speedups),
+        "null_deviation": statistics.stdev(speedups),
+        "null_beyond_1_percent": float(sum(abs(each - 1.0) > 0.01 for each in speedups)),
+    }
+
+
+def alone(evaluator: Evaluator, arguments: argparse.Namespace) -> Figures:
+    """Returns the median seconds of a candidate that nothing runs beside, and of its stages."""
+    return _medians("alone", evaluator, arguments.repeats, first=20_000)
+
+
+def throughput(evaluator: Evaluator, arguments: argparse.Namespace) -> Figures:
+    """Returns candidates a second through the whole evaluator, and the medians of their stages."""
+    evaluator.calibrate()  # not a candidate
+    start = time.monotonic()
+    made = evaluations(evaluator, arguments.candidates, arguments.workers, first=30_000)
+    figures = {"candidates_per_s": len(made) / (time.monotonic() - start)}
+    return figures | {f"together_{name}_s": value for name, value in _stages(made).items()}
+
+
+def cuda(_: Evaluator, arguments: argparse.Namespace) -> Figures:
+    """Returns the median seconds that a CUDA candidate takes to be built and checked."""
+    with closing(_evaluator(Cuda(), arguments)) as evaluator:
+        figures = _medians("cuda", evaluator, arguments.repeats, first=40_000)
+    return figures | {"cuda_build_and_check_s": figures["cuda_build_s"] + figures["cuda_check_s"]}
+
+
+def _medians(name: str, evaluator: Evaluator, repeats: int, first: int) -> Figures:
+    """Returns median seconds of candidates one after another; the first one, which warms caches, is left out."""
+    calibration, seed = evaluator.calibrate(), evaluator.task.seed_kernel(evaluator.language.name)
+    taken, made = [], []
+    for index in range(repeats + 1):
+        start = time.monotonic()
+        made.append(evaluator.evaluate(renamed(seed, first + index), calibration))
+        taken.append(time.monotonic() - start)
+    stages = {f"{name}_{stage}_s": value for stage, value in _stages(made[1:]).items()}
+    return {f"{name}_s": statistics.median(taken[1:]), **stages}
+
+
+def _stages(made: Sequence[Evaluation]) -> Figures:
+    names = sorted({name for each in made for name in each.seconds})
+    return {name: statistics.median(each.seconds.get(name, 0.0) for each in made) for name in names}
+
+
+def ready(repeats: int) -> Figures:
     """Returns the median seconds from asking for a worker to its being ready, on the CPU: as a program, and forked."""
     target, task, sandbox = Interpret(), Softmax(), find_sandbox(find_compiler())
     environment, devices = target.environment(0), target.device_files()
@@ -100,7 +181,7 @@ def ready(repeats: int) -> dict[str, float]:
         return {"program_s": median_s(None), "fork_s": median_s(zygote)}
 
 
-def show(title: str, figures: dict[str, float]) -> None:
+def show(title: str, figures: Figures) -> None:
     """Prints figures as a table."""
     table = Table("figure", "value", title=title)
     for name, value in figures.items():
@@ -108,39 +189,46 @@ def show(title: str, figures: dict[str, float]) -> None:
     Console().print(table)
 
 
+ON_THE_GPU = {"timing": timing, "null": null, "alone": alone, "throughput": throughput, "cuda": cuda}
+
+
 def main() -> int:
     """Prints the table."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", type=Path, help="store the figures")
     parser.add_argument("--repeats", type=int, default=20)
     parser.add_argument("--candidates", type=int, default=60)
+    parser.add_argument("--copies", type=int, default=100, help="of the seed, for the null search")
     parser.add_argument("--workers", type=int, default=12)
-    parser.add_argument("--ready", action="store_true", help="only the start of workers; needs no GPU")
+    parser.add_argument("--only", default=",".join(ON_THE_GPU), help="names of figures with commas between")
+    parser.add_argument("--ready", action="store_true", help="the same as --only ready")
     arguments = parser.parse_args()
-    title = "the start of a worker, on this CPU" if arguments.ready else "the evaluator on this GPU"
-    figures = ready(arguments.repeats) if arguments.ready else on_the_gpu(arguments)
-    show(title, figures)
+    chosen = ["ready"] if arguments.ready else [name.strip() for name in arguments.only.split(",")]
+    for name in chosen:
+        if name not in (*ON_THE_GPU, "ready"):
+            parser.error(f"--only {name}: there are {', '.join((*ON_THE_GPU, 'ready'))}")
+    figures = ready(arguments.repeats) if "ready" in chosen else {}
+    if wanted := [name for name in chosen if name != "ready"]:
+        figures |= on_the_gpu(wanted, arguments)
+    show("the evaluator here", figures)
     if arguments.json:
         arguments.json.write_text(json.dumps(figures, indent=1), encoding="utf-8")
     return 0
 
 
-def on_the_gpu(arguments: argparse.Namespace) -> dict[str, float]:
+def on_the_gpu(chosen: Sequence[str], arguments: argparse.Namespace) -> Figures:
     """Returns what the evaluator does on the first GPU."""
+    figures: Figures = {}
+    with closing(_evaluator(Triton(), arguments)) as evaluator:
+        for name in chosen:
+            figures |= ON_THE_GPU[name](evaluator, arguments)
+            Console(stderr=True).print(f"{name}: done", style="dim")
+    return figures
+
+
+def _evaluator(language: Language, arguments: argparse.Namespace) -> Evaluator:
     task = Softmax(time_sizes=({"M": 4096, "N": 2048},))
-    evaluator = Evaluator(task, Nvidia(spares=arguments.workers), Triton(), time_limit_s=0.5, **SETTINGS)
-    ours = own_timer(evaluator, arguments.repeats)
-    theirs = tritons_timer(evaluator, arguments.repeats)
-    rate = throughput(evaluator, arguments.candidates, arguments.workers)
-    evaluator.close()
-    return {
-        "ours_us": statistics.median(ours),
-        "do_bench_us": statistics.median(theirs),
-        "ratio": statistics.median(ours) / statistics.median(theirs),
-        "our_spread": (max(ours) - min(ours)) / statistics.median(ours),
-        "do_bench_spread": (max(theirs) - min(theirs)) / statistics.median(theirs),
-        "candidates_per_s": rate,
-    }
+    return Evaluator(task, Nvidia(spares=arguments.workers), language, time_limit_s=0.5, **SETTINGS)
 
 
 if __name__ == "__main__":
