@@ -210,6 +210,15 @@ def rules(result: Result) -> list[tuple[str, str]]:
         ("smallest effect of interest", f"{100 * decided.minimum_effect:g} % of speedup"),
         ("intervals", "95 %, bootstrap over seeds within tasks, 2,000 replicates, fixed seed"),
     ]
+    if decided.effects:
+        within = (
+            "means over the arms of a level, seed by seed"
+            if decided.paired
+            else "runs of arms that differ in nothing else"
+        )
+        rows.append(
+            ("main effects of factors", f"{within} are compared, within each task; every setting weighs the same")
+        )
     if result.omnibus is not None:
         statistic, p, blocks = result.omnibus
         rows.append(("any difference between arms (Friedman)", f"χ² = {statistic:.2f}, p = {p:.2g}, {blocks} blocks"))

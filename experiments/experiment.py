@@ -11,7 +11,6 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,8 @@ from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from yaml import YAMLError
 
+from .declared import read_levels, read_named, read_pairs, read_seeds, read_texts
+from .factors import matched_arms
 from .faults import ConfigError, choices, one_line
 
 FILE_NAME = "experiment.yaml"
@@ -28,7 +29,6 @@ METRICS = ("speedup", "area_evaluations", "area_seconds", "area_tokens", "evalua
 BUDGETS = ("evaluations", "seconds", "tokens")
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*")
 """What arms and tasks may be called: they are names of directories."""
-MOST_SEEDS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,9 @@ class Experiment:
         budget: Of each run: ``evaluations``, ``seconds``, ``tokens``; whichever ends first.
         metric: The primary one, of `METRICS`; one number a run.
         target_speedup: What ``evaluations_to_target`` aims at.
-        comparisons: Pairs of arms that will be tested; nothing else can be significant.
+        comparisons: Pairs of arms that will be tested; nothing but these and the effects can be significant.
+        effects: Main effects that will be tested, by factor: two of its levels, as they stand in names of arms (see
+            `factors`), e.g. ``{"history": ("history1", "history0")}``.
         paired: Whether seed i of two arms shares its randomness, so that runs are compared seed by
             seed.
         alpha: Chance of any false positive among all comparisons.
@@ -65,6 +67,7 @@ class Experiment:
     metric: str = "area_evaluations"
     target_speedup: float = 2.0
     comparisons: Sequence[tuple[str, str]] = ()
+    effects: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     paired: bool = False
     alpha: float = 0.05
     minimum_effect: float = 0.02
@@ -82,14 +85,23 @@ class Experiment:
             raise ConfigError("seeds: must be different and not negative")
         if self.metric not in METRICS:
             raise ConfigError(f"metric: unknown {self.metric!r}; {choices(self.metric, METRICS)}")
-        for arm in (arm for pair in self.comparisons for arm in pair):
-            if arm not in self.arms:
-                raise ConfigError(f"comparisons: unknown arm {arm!r}; {choices(arm, list(self.arms))}")
+        self._check_tested()
         for budget in self.budget:
             if budget not in BUDGETS:
                 raise ConfigError(f"budget.{budget}: unknown key; {choices(budget, BUDGETS)}")
         if not 0 < self.alpha < 1 or self.minimum_effect < 0:
             raise ConfigError("alpha must lie between 0 and 1, and minimum_effect must not be negative")
+
+    def _check_tested(self) -> None:
+        """Refuses comparisons and effects of arms that are not there."""
+        for arm in (arm for pair in self.comparisons for arm in pair):
+            if arm not in self.arms:
+                raise ConfigError(f"comparisons: unknown arm {arm!r}; {choices(arm, list(self.arms))}")
+        for factor, levels in self.effects.items():
+            try:
+                matched_arms(self.arms, levels)
+            except ConfigError as fault:
+                raise ConfigError(f"effects.{factor}: {fault}") from fault
 
     @property
     def num_jobs(self) -> int:
@@ -102,7 +114,8 @@ class Experiment:
         for kind in ("arms", "tasks"):
             plain[kind] = {name: list(overrides) for name, overrides in plain[kind].items()}
         lists = {name: list(plain[name]) for name in ("seeds", "overrides", "amendments")}
-        return {**plain, **lists, "comparisons": [list(pair) for pair in self.comparisons]}
+        pairs = {"comparisons": [list(pair) for pair in self.comparisons]}
+        return {**plain, **lists, **pairs, "effects": {name: list(levels) for name, levels in self.effects.items()}}
 
 
 def from_plain(data: Mapping[str, Any], default_name: str) -> Experiment:
@@ -122,36 +135,18 @@ def from_plain(data: Mapping[str, Any], default_name: str) -> Experiment:
         if not data.get(key):
             raise ConfigError(f"{key}: missing; an experiment needs arms, tasks and seeds")
     plain = {"name": default_name, **data}
-    plain["arms"] = _named(data["arms"], "arms")
+    plain["arms"] = read_named(data["arms"], "arms")
     tasks = data["tasks"]
-    plain["tasks"] = {task: (f"task={task}",) for task in tasks} if isinstance(tasks, list) else _named(tasks, "tasks")
+    plain["tasks"] = (
+        {task: (f"task={task}",) for task in tasks} if isinstance(tasks, list) else read_named(tasks, "tasks")
+    )
     plain["seeds"] = read_seeds(data["seeds"])
     plain["budget"] = {key: value for key, value in (data.get("budget") or {}).items() if value is not None}
-    plain["comparisons"] = _pairs(data.get("comparisons", ()), list(plain["arms"]))
-    plain["overrides"] = _texts(data.get("overrides") or (), "overrides")
-    plain["amendments"] = _texts(data.get("amendments") or (), "amendments")
+    plain["comparisons"] = read_pairs(data.get("comparisons", ()), list(plain["arms"]))
+    plain["effects"] = read_levels(data.get("effects") or {})
+    plain["overrides"] = read_texts(data.get("overrides") or (), "overrides")
+    plain["amendments"] = read_texts(data.get("amendments") or (), "amendments")
     return Experiment(**plain)
-
-
-def read_seeds(value: Any) -> tuple[int, ...]:
-    """Returns seeds from a number of them, a list, or the text of either.
-
-    Raises:
-        ConfigError: It is neither, or they are too many.
-    """
-    if isinstance(value, str):
-        words = value.strip("[] ").split(",")
-        if not all(word.strip().isdecimal() for word in words):
-            raise ConfigError(f"seeds: give how many, or a list such as 0,1,2; is {value!r}")
-        numbers = [int(word) for word in words]
-        value = numbers if "," in value or "[" in value else numbers[0]
-    if isinstance(value, int) and value > MOST_SEEDS:
-        raise ConfigError(f"seeds: give at most {MOST_SEEDS:,}, or a list such as [0, 1, 2]; is {value:,}")
-    if isinstance(value, int) and not isinstance(value, bool) and value > 0:
-        return tuple(range(value))
-    if isinstance(value, list) and value and all(isinstance(each, int) for each in value):
-        return tuple(value)
-    raise ConfigError(f"seeds: give how many, or a list such as [0, 1, 2]; is {value!r}")
 
 
 def load_experiment(path: Path, scale: str = "") -> Experiment:
@@ -230,12 +225,13 @@ def grown(stored: Experiment, wanted: Experiment, path: Path) -> Experiment:
         for name in old[kind].keys() & new[kind].keys():
             if old[kind][name] != new[kind][name]:
                 raise ConfigError(f"{path}: declares {name} as {old[kind][name]}; give the new one another name")
-    lost = [pair for pair in stored.comparisons if pair not in wanted.comparisons]
+    tested, now = ([*each.comparisons, *each.effects.values()] for each in (stored, wanted))
+    lost = [pair for pair in tested if pair not in now]
     if lost:
         raise ConfigError(f"{path}: declares the comparison {' / '.join(lost[0])}; it cannot be taken back")
     added = [
         f"{kind} added: {', '.join(str(name) for name in names)}"
-        for kind in ("arms", "tasks", "seeds", "comparisons")
+        for kind in ("arms", "tasks", "seeds", "comparisons", "effects")
         if (names := [each for each in getattr(wanted, kind) if each not in getattr(stored, kind)])
     ]
     return replace(
@@ -245,43 +241,3 @@ def grown(stored: Experiment, wanted: Experiment, path: Path) -> Experiment:
         seeds=(*stored.seeds, *(seed for seed in wanted.seeds if seed not in stored.seeds)),
         amendments=(*stored.amendments, *added),
     )
-
-
-def _named(value: Any, kind: str) -> dict[str, tuple[str, ...]]:
-    """Returns overrides by name.
-
-    Raises:
-        ConfigError: It is no mapping from names to lists of overrides.
-    """
-    if not isinstance(value, Mapping):
-        raise ConfigError(f"{kind}: give a mapping from names to lists of overrides, not {value!r}")
-    return {str(name): _texts(overrides or (), f"{kind}.{name}") for name, overrides in value.items()}
-
-
-def _texts(value: Any, key: str) -> tuple[str, ...]:
-    """Returns a list of texts as a tuple.
-
-    Raises:
-        ConfigError: It is none.
-    """
-    if isinstance(value, str) or not isinstance(value, Sequence) or not all(isinstance(each, str) for each in value):
-        raise ConfigError(f"{key}: give a list of texts such as [operators=syntactic, mu=4], not {value!r}")
-    return tuple(value)
-
-
-def _pairs(value: Any, arms: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """Returns the comparisons as pairs.
-
-    Raises:
-        ConfigError: One is no pair of two different arms, or is given twice.
-    """
-    if value == "all":
-        return tuple(combinations(arms, 2))
-    pairs: list[tuple[str, str]] = []
-    for pair in value or ():
-        if not isinstance(pair, Sequence) or isinstance(pair, str) or len(pair) != 2 or pair[0] == pair[1]:
-            raise ConfigError(f"comparisons: give pairs of different arms, or the word all; not {pair!r}")
-        if {*pair} in [{*other} for other in pairs]:
-            raise ConfigError(f"comparisons: {' / '.join(map(str, pair))} is given twice")
-        pairs.append((str(pair[0]), str(pair[1])))
-    return tuple(pairs)

@@ -17,8 +17,9 @@ from rich.console import Console
 from . import faults
 from .batches import multirun_batch, plain_batches, run_batches
 from .composition import composed
+from .declared import read_seeds
 from .devices import names_of
-from .experiment import BUDGETS, Experiment, declare, load_experiment, read_seeds
+from .experiment import BUDGETS, Experiment, declare, load_experiment
 from .faults import ConfigError, choices
 from .jobs import Job, alone, jobs_of
 from .launching import check_launchers

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import combinations
@@ -10,6 +10,7 @@ from itertools import combinations
 import numpy as np
 
 from ..experiment import Experiment
+from ..factors import matched_arms
 from ..statistics import (
     Resamples,
     friedman,
@@ -23,9 +24,7 @@ from ..statistics import (
     signed_rank_p,
     smallest_p,
 )
-
-Scores = Mapping[str, Mapping[str, Mapping[int, float]]]
-"""By arm, task and seed; larger is better."""
+from .contrasts import Contrast, Samples, Scores, Strata, samples_of
 
 
 class Verdict(StrEnum):
@@ -49,6 +48,7 @@ class Rules:
 
     Attributes:
         pairs: Arms to compare.
+        effects: Main effects of factors.
         is_log: Whether scores are logarithms of speedups.
         paired: Whether seed i of two arms belongs together.
         alpha: Chance of any false positive among all pairs.
@@ -62,19 +62,26 @@ class Rules:
     alpha: float = 0.05
     minimum_effect: float = 0.02
     is_declared: bool = True
+    effects: Sequence[Contrast] = ()
+
+    @property
+    def contrasts(self) -> list[Contrast]:
+        """All that is compared."""
+        return [*(Contrast(*pair, (pair,)) for pair in self.pairs), *self.effects]
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two arms on one metric.
+    """Two arms, or all arms of two levels of a factor, on one metric.
 
     Attributes:
-        first: An arm.
+        first: An arm, or a level.
         second: Another one.
         num_tasks: Tasks on which both have runs.
-        num_first: Runs of the first arm on these.
-        num_second: Runs of the second.
-        improvement: Probability that a run of the first beats one of the second (A12 over tasks).
+        num_first: Runs of the first side on these; where matched arms are averaged seed by seed, means.
+        num_second: Of the second.
+        improvement: Probability that a run of the first beats one of the second (A12 over tasks, and over the pairs
+            of arms that differ in the factor alone).
         improvement_interval: Its 95 % bootstrap interval; None where a task has a single run.
         ratio: Geometric mean of the first arm's speedups over the second's; None for a metric that
             is no speedup.
@@ -113,33 +120,38 @@ def rules_of(experiment: Experiment | None, arms: Sequence[str], is_log: bool) -
     """
     if experiment is None:
         return Rules(tuple(combinations(sorted(arms), 2)), is_log, is_declared=False)
+    effects = [
+        Contrast(*levels, tuple(matched_arms(experiment.arms, levels))) for levels in experiment.effects.values()
+    ]
     return Rules(
-        tuple(experiment.comparisons) or tuple(combinations(experiment.arms, 2)),
+        tuple(experiment.comparisons) or (() if effects else tuple(combinations(experiment.arms, 2))),
         is_log,
         experiment.paired,
         experiment.alpha,
         experiment.minimum_effect,
-        is_declared=bool(experiment.comparisons),
+        is_declared=bool(experiment.comparisons or effects),
+        effects=effects,
     )
 
 
 def compare(scores: Scores, rules: Rules, seed: int = 0) -> list[Comparison]:
-    """Tests the pairs and corrects for their number; a pair without common data is left out.
+    """Tests the contrasts and corrects for their number; one without common data is left out.
 
     Args:
         scores: Of finished runs.
-        rules: Which pairs, and how.
+        rules: What is compared, and how.
         seed: Of the bootstrap.
     """
-    samples = [(pair, _samples(scores, pair, paired=rules.paired)) for pair in rules.pairs]
-    present = [(pair, found) for pair, found in samples if found is not None]
+    samples = [(contrast, samples_of(scores, contrast, paired=rules.paired)) for contrast in rules.contrasts]
+    present = [(contrast, found) for contrast, found in samples if found.xs]
     p_values = [
-        _p(xs, ys, rules, np.random.default_rng([seed, 0, index])) for index, (_, (xs, ys)) in enumerate(present)
+        _p(found.xs, found.ys, rules, np.random.default_rng([seed, 0, index]))
+        for index, (_, found) in enumerate(present)
     ]
     corrected = holm(p_values)
     return [
-        _comparison(pair, found, (p, float(p_corrected), len(present)), rules, np.random.default_rng([seed, 1, index]))
-        for index, ((pair, found), p, p_corrected) in enumerate(zip(present, p_values, corrected, strict=True))
+        _comparison(each, found, (p, float(p_corrected), len(present)), rules, np.random.default_rng([seed, 1, index]))
+        for index, ((each, found), p, p_corrected) in enumerate(zip(present, p_values, corrected, strict=True))
     ]
 
 
@@ -159,24 +171,6 @@ def any_difference(scores: Scores, arms: Sequence[str]) -> tuple[float, float, i
     return (*friedman(table), len(blocks))
 
 
-Strata = list[np.ndarray]
-
-
-def _samples(scores: Scores, pair: tuple[str, str], *, paired: bool) -> tuple[Strata, Strata] | None:
-    """Returns the scores of two arms, an array a common task; when paired, of common seeds alone."""
-    first, second = (scores.get(arm, {}) for arm in pair)
-    xs, ys = [], []
-    for task in sorted(first.keys() & second.keys()):
-        x, y = first[task], second[task]
-        x_seeds, y_seeds = sorted(x), sorted(y)
-        if paired:
-            x_seeds = y_seeds = sorted(x.keys() & y.keys())
-        if x_seeds and y_seeds:
-            xs.append(np.array([x[seed] for seed in x_seeds]))
-            ys.append(np.array([y[seed] for seed in y_seeds]))
-    return (xs, ys) if xs else None
-
-
 def _p(xs: Strata, ys: Strata, rules: Rules, rng: np.random.Generator) -> float:
     """Returns the p of one pair, uncorrected."""
     if not rules.paired:
@@ -189,22 +183,22 @@ def _p(xs: Strata, ys: Strata, rules: Rules, rng: np.random.Generator) -> float:
 
 
 def _comparison(
-    pair: tuple[str, str],
-    samples: tuple[Strata, Strata],
+    contrast: Contrast,
+    samples: Samples,
     tested: tuple[float, float, int],
     rules: Rules,
     rng: np.random.Generator,
 ) -> Comparison:
-    """Puts together what is known of one pair.
+    """Puts together what is known of one contrast.
 
     Args:
-        pair: The arms.
-        samples: Scores of both, an array a task.
+        contrast: The two sides.
+        samples: Scores of both.
         tested: p, corrected p and number of comparisons.
         rules: For the verdict.
         rng: For the intervals.
     """
-    xs, ys = samples
+    xs, ys = samples.xs, samples.ys
     p, p_corrected, count = tested
     sizes = [(len(x), len(y)) for x, y in zip(xs, ys, strict=True)]
     # A single run shows no spread: an interval from it would be a lie.
@@ -213,8 +207,9 @@ def _comparison(
     ratio, ratio_interval = _ratio(xs, ys, drawn) if rules.is_log else (None, None)
     least = smallest_p(sizes, paired=rules.paired)
     return Comparison(
-        *pair,
-        num_tasks=len(xs),
+        contrast.first,
+        contrast.second,
+        num_tasks=len(set(samples.tasks)),
         num_first=sum(map(len, xs)),
         num_second=sum(map(len, ys)),
         improvement=improvement,
@@ -230,7 +225,7 @@ def _comparison(
 
 
 def _ratio(xs: Strata, ys: Strata, drawn: Resamples | None) -> tuple[float, tuple[float, float] | None]:
-    """Returns the ratio of geometric means, tasks weighted equally, and its interval."""
+    """Returns the ratio of geometric means, strata weighted equally, and its interval."""
     ratio = float(np.exp(np.mean([x.mean() - y.mean() for x, y in zip(xs, ys, strict=True)])))
     if drawn is None:
         return ratio, None

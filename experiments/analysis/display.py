@@ -72,6 +72,8 @@ def comparisons(result: Result) -> Shown:
         "P(improvement) is the probability that a run of the first arm beats one of the second on the same task; "
         "factor is the ratio of geometric means."
     )
+    if result.rules.effects:
+        lead += " Levels of a factor stand for all arms that have them; arms that differ in nothing else are compared."
     return Shown("Comparisons", lead, columns, rows, names=3)
 
 

@@ -4,7 +4,8 @@ Source: I1 task and current kernel, I2 the best kernels so far, I3 insights; 45 
 models. Its table mixes models, so information and model cannot be told apart.
 
 Here: the full 2 x 2 x 2 factorial of the task's text, history (two best kernels) and insight (notes of reflections)
-on one parent that is always the best. A factor may be absent here that the source always has: the task's text. CPU
+on one parent that is always the best. A factor may be absent here that the source always has: the task's text. What is
+tested are the three main effects, each over all runs, and the source's Full against its Free; interactions are not. CPU
 scale: stored answers of a model that do not depend on the prompt, so that no arm can be better; 20 evaluations, 5
 seeds.
 

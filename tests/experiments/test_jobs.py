@@ -157,9 +157,11 @@ def test_a_second_sweep_is_refused_until_the_first_one_is_gone(tmp_path: Path) -
     assert first.stdout is not None
     with first, first.stdout as said:
         said.readline()
-        with pytest.raises(RunError, match="another sweep is at work in this folder; wait for it, or use another"):
-            with alone(tmp_path / "sweep"):
-                pass
+        with (
+            pytest.raises(RunError, match="another sweep is at work in this folder; wait for it, or use another"),
+            alone(tmp_path / "sweep"),
+        ):
+            pass
         first.kill()
     with alone(tmp_path / "sweep"):
         entered = True
