@@ -152,8 +152,10 @@ def evaluated(tool, *bodies, **settings):
 
 
 @NEEDS_TORCH
-def test_the_fastest_so_far_and_the_verified_kernel_are_counted(ncu):
-    fast, slow, verified = evaluated(ncu(), "return x.sum(1)", "time.sleep(0.01)\n    return x.sum(1)")
+@pytest.mark.parametrize("sandbox", [None, "limits"])
+def test_the_fastest_so_far_and_the_verified_kernel_are_counted(ncu, sandbox):
+    bodies = ("return x.sum(1)", "time.sleep(0.01)\n    return x.sum(1)")
+    fast, slow, verified = evaluated(ncu(), *bodies, sandbox=sandbox)
 
     assert [Status.OK] * 3 == [each.status for each in (fast, slow, verified)], [fast.log, slow.log, verified.log]
     assert "Hardware counters of void_sum_row: DRAM at 78% of peak" in fast.profile
