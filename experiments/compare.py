@@ -92,7 +92,9 @@ def _profile(result: Result) -> Picture | None:
     figures.profile(made.add_subplot(), result.scored, _styles(result))
     _legend(made)
     return Picture(
-        "profile", "Share of runs whose final kernel is faster than τ; failed runs count, tasks weigh the same.", made
+        "profile",
+        "Share of runs whose final kernel is measured to be faster than τ; failed runs count, tasks weigh the same.",
+        made,
     )
 
 

@@ -62,6 +62,7 @@ class Clockings:
         model_s: What all completions took together.
         verified_speedup: Of the winner, judged anew; None where that was not done, NaN where the
             winner failed.
+        verified_low: Lower end of the 95 % interval of that speedup; None where there is none.
         noise_floor: Of the machine, as a fraction.
         configuration: The resolved configuration of the run.
     """
@@ -70,6 +71,7 @@ class Clockings:
     cost_s: dict[str, float] = field(default_factory=dict)
     model_s: float = 0.0
     verified_speedup: float | None = None
+    verified_low: float | None = None
     noise_floor: float | None = None
     configuration: JSON = field(default_factory=dict)
 
@@ -115,8 +117,10 @@ def _note(found: Clockings, line: bytes) -> None:
         latency = _last(LATENCY, line)
         found.model_s += float(latency[1]) if latency else 0.0
     elif kind == b"verification":
-        speedup = json.loads(line)["value"].get("speedup")
+        value = json.loads(line)["value"]
+        speedup, interval = value.get("speedup"), value.get("interval")
         found.verified_speedup = float("nan") if speedup is None else float(speedup)
+        found.verified_low = float(interval[0]) if interval else None
     elif kind == b"calibration":
         found.noise_floor = float(json.loads(line)["value"]["noise_floor"])
 

@@ -75,8 +75,9 @@ def score_runs(sweep: Sweep, target_speedup: float) -> pd.DataFrame:
         target_speedup: What ``evaluations_to_target`` aims at; runs that do not reach it score -inf.
 
     Returns:
-        The table of runs with a column for each of `METRICS` and ``result``: the final speedup, NaN
-        for a run that failed or whose winner did not stand up to re-verification.
+        The table of runs with a column for each of `METRICS`; with ``result``, the final speedup, NaN for a run that
+        failed or whose winner did not stand up to re-verification; and with ``certain``, the lower end of its interval
+        where it has one.
     """
     runs, budgets = sweep.runs.copy(), budgets_of(sweep)
     scores = {name: np.full(len(runs), np.nan) for name in METRICS}
@@ -100,7 +101,8 @@ def score_runs(sweep: Sweep, target_speedup: float) -> pd.DataFrame:
         scores["evaluations_to_target"][run] = -float(spent[hits[0]]) if len(hits) else -np.inf
     result = runs["verified"].where(runs["is_verified"], runs["best"]).where(usable)
     scores["speedup"] = np.log(result.fillna(1.0).where(usable)).to_numpy()
-    return runs.assign(**scores, result=result)
+    certain = runs["verified_low"].where(runs["is_verified"] & usable).fillna(result)
+    return runs.assign(**scores, result=result, certain=certain)
 
 
 def by_task(scored: pd.DataFrame, metric: str) -> dict[str, dict[str, dict[int, float]]]:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 CACHE = ".cache"
-CACHE_VERSION = "2"
+CACHE_VERSION = "3"
 CHUNK_RUNS = 250
 RESULT, FAILURE = "result.json", "failed.json"
 MARKS = frozenset({"journal.jsonl", "journal.jsonl.gz", FAILURE})
@@ -53,6 +53,7 @@ class RunRow:
         elapsed_s: Wall time over all attempts.
         best: Speedup of the certified best kernel, as measured during the search.
         verified: Its speedup when judged anew; NaN where it failed or was not.
+        verified_low: Lower end of that speedup's 95 % interval; NaN where there is none.
         is_verified: Whether it was judged anew.
         inherited: Speedup of the best seed kernel.
         noise_floor: Of the machine, as a fraction.
@@ -72,6 +73,7 @@ class RunRow:
     elapsed_s: float = 0.0
     best: float = 1.0
     verified: float = math.nan
+    verified_low: float = math.nan
     is_verified: bool = False
     inherited: float = 1.0
     noise_floor: float = math.nan
@@ -178,6 +180,7 @@ def read_run(sweep_dir: Path, path: str, mark: str) -> tuple[RunRow, RunColumns]
     row.is_timed = any(speedup is not None for speedup in columns.columns["speedup"])
     if clockings.verified_speedup is not None:
         row.verified, row.is_verified = clockings.verified_speedup, True
+        row.verified_low = math.nan if clockings.verified_low is None else clockings.verified_low
     row.noise_floor = math.nan if clockings.noise_floor is None else clockings.noise_floor
     row.configuration = json.dumps(clockings.configuration)
     return row, columns

@@ -31,6 +31,7 @@ def sweep(bests: list[list[float]], arms: list[str], budget: dict[str, float] | 
             "elapsed_s": [float(len(best)) for best in bests],
             "best": [best[-1] for best in bests],
             "verified": NAN,
+            "verified_low": NAN,
             "is_verified": False,
             "inherited": 1.0,
             "noise_floor": 0.01,
@@ -132,6 +133,20 @@ def test_failed_runs_count_as_one_in_the_mean_and_against_fast_p() -> None:
         row["num_correct"],
         row["fast_1"],
     )
+
+
+def test_fast_p_counts_a_run_whose_whole_interval_is_faster_and_says_what_was_measured() -> None:
+    """Of two copies of the seed at 1.003, one is surely no slower; a run without an interval counts as measured."""
+    data = sweep(
+        [[1.0, 1.003]] * 4,
+        ["a"] * 4,
+        verified=[1.003, 1.003, NAN, NAN],
+        verified_low=[0.99, 1.001, NAN, NAN],
+        is_verified=[True, True, False, True],
+    )
+    row = arm_table(score_runs(data, 2.0), data, "speedup").loc["a"]
+
+    assert (0.5, 0.75) == (row["fast_1"], row["fast_1_measured"])
 
 
 def test_arms_are_listed_best_first() -> None:

@@ -83,10 +83,14 @@ def test_model_time_is_shared_out_by_tokens(tmp_path: Path) -> None:
 
 def test_the_winner_comes_with_its_verified_speedup(tmp_path: Path) -> None:
     path = sweep(tmp_path) / "a" / "t" / "seed_0" / "journal.jsonl"
-    last = json.loads(path.read_text().splitlines()[-1])
+    *lines, line = path.read_text().splitlines(keepends=True)
+    last = json.loads(line)
+    last["value"]["interval"] = [1.25, 1.5]
+    path.write_text("".join([*lines, json.dumps(last, separators=(",", ":")) + "\n"]))
     runs = load_sweep(tmp_path).runs
 
     assert ("verification", last["value"]["speedup"]) == (last["kind"], runs["verified"][0])
+    assert 1.25 == runs["verified_low"][0]
 
 
 def test_a_compressed_journal_is_read_as_well(tmp_path: Path) -> None:

@@ -68,6 +68,54 @@ def test_times_of_the_calibration_serve_where_nothing_was_timed_in_pairs(runs, m
     assert pytest.approx(50.0 / bare.verification.latency_us) == row.speedups["eager"]
 
 
+def copies(rng, count=200, spread=0.01):
+    """Problems whose kernel is a copy of the baseline: measured at 1 ± 1 %, with intervals that hold 1."""
+    found = []
+    for number in range(count):
+        speedup = float(1.0 + spread * rng.standard_normal())
+        found.append(fast_p.Row(str(number), {"seed": speedup}, {"seed": speedup - 1.96 * spread}))
+    return found
+
+
+def test_copies_of_the_baseline_are_not_faster_than_it():
+    told = fast_p.summary(copies(np.random.default_rng(0)))["seed"]
+    shares = {name: told[name][fast_p.THRESHOLDS.index(1.0)] for name in ("fast_p", "fast_p_measured")}
+
+    assert shares["fast_p"] < 0.06
+    assert 0.4 < shares["fast_p_measured"] < 0.6
+
+
+def test_a_kernel_is_faster_when_its_whole_interval_is(runs, monkeypatch, capsys):
+    run = load_run(Path(runs[0]))
+    for interval, expected in (((0.99, 1.03), "0 % (100 %)"), ((1.001, 1.03), "100 % (100 %)")):
+        near = replace(run, verification=replace(run.verification, speedup=1.01, interval=interval, baselines=()))
+        monkeypatch.setattr(fast_p, "load_run", lambda path, near=near: near)
+        fast_p.main([runs[0]])
+        (line,) = [line for line in capsys.readouterr().out.splitlines() if "fast_1 " in line]
+
+        assert expected == line.split("│")[2].strip()
+
+
+def test_a_ratio_without_an_interval_counts_as_measured(runs, monkeypatch):
+    run = load_run(Path(runs[0]))
+    monkeypatch.setattr(
+        fast_p, "load_run", lambda path: replace(run, verification=replace(run.verification, baselines=()))
+    )
+    row = fast_p.row_of(Path(runs[0]))
+
+    assert row.speedups["eager"] == row.certain["eager"]
+    assert row.speedups["seed"] > row.certain["seed"]
+
+
+def test_without_any_kernel_only_the_seed_is_a_baseline(runs, tmp_path):
+    out = tmp_path / "fast_p.json"
+    fast_p.main([runs[1], "--json", str(out)])
+    told = json.loads(out.read_text())
+
+    assert {"seed"} == told.keys() & {*fast_p.NAMES}
+    assert (0, [0.0] * len(fast_p.THRESHOLDS)) == (told["seed"]["num_correct"], told["seed"]["fast_p"])
+
+
 def test_two_runs_of_one_problem_are_refused(runs, capsys):
     assert 1 == fast_p.main([runs[0], runs[0]])
     assert "level 1 problem 1: several runs" in capsys.readouterr().err
