@@ -226,7 +226,8 @@ class Sandbox:
             if str(path) == "/proc":  # its own: that of the machine would show other processes
                 argv += ["--proc", "/proc"]
                 continue
-            argv += ["--dev-bind" if path.is_relative_to("/dev") else "--ro-bind", str(path), str(path)]
+            bind = "--dev-bind" if path.is_relative_to("/dev") else "--ro-bind"
+            argv += [bind, str(path), _place(path) if cell.has_system else str(path)]
         for name, value in cell.environment.items():
             argv += ["--setenv", name, value]
         argv += ["--proc", "/proc", "--ro-bind", "/sys", "/sys"] if cell.has_proc else []
@@ -238,6 +239,11 @@ class Sandbox:
             argv += ["--bind", str(cell.scratch), "/scratch", "--chdir", "/scratch"]
         # What bubblewrap mounts all this on is memory that could be filled.
         return [*argv, "--remount-ro", "/", "--", *arguments]
+
+
+def _place(path: Path) -> str:
+    """Returns where a path is mounted; the links below /usr are there and lead where they lead outside."""
+    return os.path.realpath(path) if path.is_relative_to("/usr") else str(path)
 
 
 def _watched(confined: Confined, cell: Cell, limits: Limits) -> tuple[int | None, bool]:

@@ -201,7 +201,8 @@ def told_tampering(facts: JSON) -> str:
 def device_cell(devices: Sequence[Path], variables: Mapping[str, str], scratch: Path | None = None) -> Cell:
     """Returns what a worker sees: this Python, ``devices`` (files and folders of the driver) and its scratch folder."""
     path = {"PATH": "/usr/local/bin:/usr/bin:/bin", "OPENBLAS_NUM_THREADS": "1", "TRITON_DEFAULT_FP_FUSION": "1"}
-    return Cell((*python_reads(), *devices), scratch, {**path, **variables})
+    user = {"LOGNAME": "candidate"}  # torch.compile asks for it, and a worker's number has no name
+    return Cell((*python_reads(), *devices), scratch, {**path, **user, **variables})
 
 
 def start_device(
