@@ -18,7 +18,7 @@ from llm import LLMError
 from .analysis.tables import FAILURE, RESULT
 from .baseline_rows import baseline_rows
 from .build import build_engine, build_problem, problem_facts
-from .environment import keep_environment
+from .environment import OF_A_RUN, keep_environment
 from .progress import Progress
 from .records import write_whole
 from .report import write_report
@@ -54,7 +54,7 @@ def attempt(config: DictConfig, choices: Mapping[str, str], run_dir: Path, conso
             problem = build_problem(config)
             engine = build_engine(config, problem, stack, run_dir, watch=progress.watch)
             _keep_configuration(config, run_dir)
-            keep_environment(problem_facts(problem), choices, run_dir)
+            keep_environment(problem_facts(problem), choices, run_dir / OF_A_RUN)
             tracker = begun(config, run_dir)
             latest = _search(engine, config.generations, progress, tracker)
             if tracker is not None:

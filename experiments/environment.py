@@ -1,16 +1,22 @@
-"""``environment.json``: under which circumstances a run was made. Facts for people and for replay."""
+"""``environment.json``: under which circumstances a run was made. Facts for people and for replay.
+
+``python -m experiments.environment`` prints those of this copy, so that a record's digest of the code can be compared.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import platform
 import subprocess
+import sys
 from collections.abc import Mapping
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from .names import DISTRIBUTION
+from .names import DISTRIBUTION, PACKAGES
 from .records import write_whole
 
 SCHEMA = "kernelwright.environment/1"
@@ -47,40 +53,73 @@ def _version(distribution: str) -> str | None:
         return None
 
 
+HOME = Path(__file__).resolve().parent.parent
+CHANGED = " with changes"
+
+
 def git_revision() -> str | None:
     """Returns the commit of the checkout that this code lies in, marked when it was changed; None outside one."""
-    home = Path(__file__).resolve().parent.parent
-    if not (home / ".git").exists():
+    if not (HOME / ".git").exists():
         return None
-    revision = _git(home, "rev-parse", "HEAD")
+    revision = _git("rev-parse", "HEAD")
     if revision is None:
         return None
-    return revision + (" with changes" if _git(home, "status", "--porcelain", "--untracked-files=no") else "")
+    return revision + (CHANGED if _git("status", "--porcelain", "--untracked-files=no") else "")
 
 
-def _git(home: Path, *arguments: str) -> str | None:
-    """Returns what git says; None where it is missing or refuses."""
+def revision_standing(revision: str | None) -> str:
+    """Says whether a recorded revision can be found again: whether this checkout's history holds it, unchanged."""
+    if revision is None:
+        return "none: the code did not lie in a checkout"
+    if revision.endswith(CHANGED):
+        return "the code was changed since that commit"
+    if _git("merge-base", "--is-ancestor", revision, "HEAD") is None:
+        return "that commit is not in the history of the checkout that stored the result"
+    return "that commit is in the history of the checkout that stored the result"
+
+
+@cache
+def code_digest() -> str:
+    """Returns a digest of names and contents of all files of our packages but stored results, in hex.
+
+    A commit may be lost or rewritten; what has the same digest is the same code.
+    """
+    found = hashlib.sha256()
+    for path in sorted(path for package in (*PACKAGES, "hydra_plugins") for path in (HOME / package).rglob("*")):
+        name = path.relative_to(HOME).as_posix()
+        if path.is_file() and "/__pycache__/" not in name and not name.startswith("experiments/results/"):
+            content = path.read_bytes()
+            found.update(f"{name}\0{len(content)}\0".encode() + content)
+    return found.hexdigest()
+
+
+def here() -> dict[str, Any]:
+    """Returns versions, code and platform."""
+    return {**versions(), "git_revision": git_revision(), "code": code_digest(), "platform": platform.platform()}
+
+
+def _git(*arguments: str) -> str | None:
+    """Returns what git says of the checkout that this code lies in; None where it is missing or refuses."""
     try:
         done = subprocess.run(
-            ["git", "-C", str(home), *arguments], capture_output=True, text=True, timeout=10, check=True
+            ["git", "-C", str(HOME), *arguments], capture_output=True, text=True, timeout=10, check=True
         )
     except (OSError, subprocess.SubprocessError):
         return None
     return done.stdout.strip()
 
 
-def keep_environment(facts: Mapping[str, Any], choices: Mapping[str, str], run_dir: Path) -> None:
-    """Writes ``environment.json``; what a later attempt finds changed is added, never put in its place.
+OF_A_RUN, OF_A_SWEEP = "environment.json", "sweep_environment.json"
+"""The file of a run, and that of a sweep whose runs have no folders of their own."""
+
+
+def keep_environment(facts: Mapping[str, Any], choices: Mapping[str, str], path: Path) -> None:
+    """Writes an environment into a file; what a later attempt finds changed is added, never put in its place.
 
     Raises:
         OSError: It cannot be written.
     """
-    path = run_dir / "environment.json"
-    now = {
-        **versions(),
-        "git_revision": git_revision(),
-        "platform": platform.platform(),
-    } | dict(facts)
+    now = here() | dict(facts)
     record: dict[str, Any] = {"schema": SCHEMA, "choices": dict(choices), **now}
     if path.exists():
         first = json.loads(path.read_text(encoding="utf-8"))
@@ -90,3 +129,13 @@ def keep_environment(facts: Mapping[str, Any], choices: Mapping[str, str], run_d
             return
         record = {**first, "later_attempts": [*later, changed]}
     write_whole(path, (json.dumps(record, indent=1) + "\n").encode())
+
+
+def main() -> int:
+    """Prints versions, code and platform as one JSON object."""
+    print(json.dumps(here(), indent=1))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -11,26 +11,25 @@ import argparse
 import io
 import json
 import lzma
-import platform
 import shutil
 import statistics
 import sys
 import tarfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from . import faults
 from .analysis.run_columns import journal_path
-from .environment import versions
+from .environment import OF_A_RUN, OF_A_SWEEP, revision_standing
 from .experiment import FILE_NAME
 from .faults import RunError
-from .records import read_answers, write_whole
+from .records import read_answers, text_of, write_whole
 
 RESULTS = Path(__file__).parent / "results"
 ARCHIVE, MACHINE = "records.tar.xz", "machine.json"
-OF_A_RUN = ("config.yaml", "environment.json", "generations.jsonl", "journal.jsonl", "result.json", "failed.json")
+KEPT = ("config.yaml", OF_A_RUN, "generations.jsonl", "journal.jsonl", "result.json", "failed.json")
 SOURCES = "kernels/sources.jsonl"
 SHOWN = ("*.csv", "*.png")
 
@@ -38,7 +37,7 @@ SHOWN = ("*.csv", "*.png")
 def recorded_files(sweep_dir: Path) -> list[Path]:
     """Returns the files of a sweep from which everything else can be made again, in order."""
     own = [path for pattern in ("*.json", "*.jsonl") for path in sweep_dir.glob(pattern) if path.name != MACHINE]
-    runs = [path for name in (*OF_A_RUN, SOURCES) for path in sweep_dir.glob(f"*/*/*/{name}")]
+    runs = [path for name in (*KEPT, SOURCES) for path in sweep_dir.glob(f"*/*/*/{name}")]
     return sorted([*own, *runs])
 
 
@@ -74,20 +73,41 @@ def unpack(stored: Path, target: Path) -> None:
 
 
 def machine(sweep_dir: Path) -> dict[str, Any]:
-    """Returns under which circumstances the runs were made: hardware, versions, load and noise."""
+    """Returns under which circumstances the runs were made: hardware, versions, code, load and noise.
+
+    Raises:
+        RunError: No run tells.
+    """
     environments, loads, floors = [], [], []
-    for path in sorted(sweep_dir.glob("*/*/*/environment.json")):
-        environments.append(json.loads(path.read_text("utf-8")))
+    for path in sorted([*sweep_dir.glob(OF_A_SWEEP), *sweep_dir.glob(f"*/*/*/{OF_A_RUN}")]):
+        environments.append(json.loads(text_of(path)))
         journal = journal_path(path.parent)
         calibration = read_answers(journal, keep=set()).calibration if journal is not None else None
         if calibration is not None:
             floors.append(calibration.noise_floor)
             if "load_average" in calibration.facts:
                 loads.append(float(calibration.facts["load_average"]))
-    first = environments[0] if environments else {**versions(), "platform": platform.platform()}
+    if not environments:
+        raise RunError(f"{sweep_dir}: no run tells its environment")
+    first = environments[0]
     facts = {key: value for key, value in first.items() if key not in ("schema", "choices", "later_attempts")}
-    differing = sorted({key for each in environments for key in facts if each.get(key) != facts[key]})
-    return {**facts, "differs_between_runs": differing, "load_average": _spread(loads), "noise_floor": _spread(floors)}
+    return {
+        **facts,
+        "git_revision_is": revision_standing(facts.get("git_revision")),
+        "differs_between_runs": _differing(environments, facts),
+        "load_average": _spread(loads),
+        "noise_floor": _spread(floors),
+    }
+
+
+def _differing(environments: Sequence[Mapping[str, Any]], facts: Mapping[str, Any]) -> list[str]:
+    """Returns which facts are not those of the first run, in another run or in a later attempt at one."""
+    attempts = [
+        {**environment, **later}
+        for environment in environments
+        for later in ({}, *environment.get("later_attempts", ()))
+    ]
+    return sorted({key for each in attempts for key in facts if each.get(key) != facts[key]})
 
 
 def _spread(values: Sequence[float]) -> dict[str, float]:
@@ -120,10 +140,12 @@ def _command(argv: Sequence[str]) -> int:
     target = arguments.results / sweep_dir.resolve().name
     target.mkdir(parents=True, exist_ok=True)
     pack(sweep_dir, target / ARCHIVE)
-    write_whole(target / MACHINE, (json.dumps(machine(sweep_dir), indent=1) + "\n").encode())
+    facts = machine(sweep_dir)
+    write_whole(target / MACHINE, (json.dumps(facts, indent=1) + "\n").encode())
     for path in (sweep_dir / FILE_NAME, *shown_files(sweep_dir)):
         shutil.copyfile(path, target / path.name)
     print(f"stored: {target} ({(target / ARCHIVE).stat().st_size / 1e6:.2f} MB of records)")
+    print(f"revision {facts.get('git_revision')}: {facts['git_revision_is']}")
     return 0
 
 
