@@ -15,6 +15,7 @@ from typing import get_args
 
 from operators.contract import contract
 from operators.reading import Mode, read_answer
+from operators.reading.reader import LONGEST_ANSWER
 
 from . import faults
 from .build import make
@@ -38,6 +39,9 @@ and note, which says what was mended.
 exit status: 0 whatever the outcome, 2 wrong usage
 """
 
+MOST_BYTES = 4 * LONGEST_ANSWER
+"""Of a file: UTF-8 has at most four a character."""
+
 KEYS: Mapping[str, bool] = {"reply": True, "parent": False, "mode": False, "finish_reason": False}
 
 
@@ -45,10 +49,16 @@ def read_text(key: str, path: Path) -> str:
     """Returns a file's text; bytes that are no UTF-8 become replacement characters.
 
     Raises:
-        ConfigError: It cannot be read.
+        ConfigError: It cannot be read, or is no plain file of at most `MOST_BYTES`.
     """
     try:
-        return path.read_bytes().decode("utf-8", errors="replace")
+        if path.exists() and not path.is_file() and not path.is_dir():
+            raise ConfigError(f"{key}: {path} is no plain file")  # a device or a pipe may have no end
+        with path.open("rb") as file:
+            content = file.read(MOST_BYTES + 1)
+        if len(content) > MOST_BYTES:
+            raise ConfigError(f"{key}: {path} holds more than {MOST_BYTES} bytes; no answer is that long")
+        return content.decode("utf-8", errors="replace")
     except FileNotFoundError as fault:
         raise ConfigError(f"{key}: {path} does not exist") from fault
     except OSError as fault:

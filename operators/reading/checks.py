@@ -19,14 +19,16 @@ _ELISIONS = re.compile(
     r"[\w ]{0,24}\b(unchanged|(is|are|remains?|stays?) the same|as before|as (in the )?original|omitted|elided)\b"
     r"|\b(existing|previous|original|your|remaining) (code|implementation|logic|kernel code|body)"
     r"( (goes|stays|is|remains?))?( here)?[\s.:…]*$"
-    r"|^\W*(same|unchanged|omitted)( as)?"
+    r"|^[^\w\n]*(same|unchanged|omitted)( as)?"
     r"( (before|above|original|the original|in the original|for brevity))?\W*$"
-    r"|\bfor brevity\b|^\W*(\.\.\.|…)\W*$"
-    r"|^\W*(\.\.\.|…)\s*(rest|same|existing|remaining|other|code|implementation|as before)\b"
+    r"|\bfor brevity\b|^[^\w\n]*(\.\.\.|…)[^\w\n]*$"
+    r"|^[^\w\n]*(\.\.\.|…)[^\S\n]*(rest|same|existing|remaining|other|code|implementation|as before)\b"
     r"|\b(implement|implementation|code|logic)( \w+){0,3} (goes )?here\b",
     re.IGNORECASE | re.MULTILINE,
 )
-_ELLIPSIS_STATEMENT = re.compile(r"^\s*(\.\.\.|…)\s*;?\s*$", re.MULTILINE)
+_ELLIPSIS_STATEMENT = re.compile(r"^[^\S\n]*(\.\.\.|…)[^\S\n]*;?[^\S\n]*$", re.MULTILINE)
+
+_DECLARES = re.compile(r"\b(fn|func|function|subroutine|def)\b")
 
 _INTEGER_64 = frozenset(
     [
@@ -98,8 +100,10 @@ def _family(code: str) -> str:
     statements = (ast.FunctionDef, ast.Import, ast.ImportFrom, ast.ClassDef, ast.Assign, ast.For)
     if isinstance(tree, ast.Module) and any(isinstance(node, statements) for node in tree.body):
         return "python"
-    python = len(re.findall(r"^\s*(def \w+\(.*|import \w|from [\w.]+ import |class \w+.*:|@\w+)", code, re.MULTILINE))
-    c_like = len(re.findall(r"[;{}]\s*$|^\s*#\s*(include|define|pragma)", blanked(code), re.MULTILINE))
+    python = len(
+        re.findall(r"^[^\S\n]*(def \w+\(.*|import \w|from [\w.]+ import |class \w+.*:|@\w+)", code, re.MULTILINE)
+    )
+    c_like = len(re.findall(r"[;{}]\s*$|^[^\S\n]*#[^\S\n]*(include|define|pragma)", blanked(code), re.MULTILINE))
     if python > c_like:
         return "python"
     return "c" if c_like else "unknown"
@@ -107,7 +111,10 @@ def _family(code: str) -> str:
 
 def looks_like_code(code: str) -> bool:
     """Whether a text is code of any language rather than words."""
-    return _family(code) != "unknown" or bool(re.search(r"\b(fn|func|function|subroutine|def)\b.*[({]", code))
+    if _family(code) != "unknown":
+        return True
+    declared = (_DECLARES.search(line) for line in code.split("\n"))
+    return any(match is not None and re.search(r"[({]", match.string[match.end() :]) for match in declared)
 
 
 def fault(code: str, label: str, wanted: Contract) -> Fault | None:

@@ -12,8 +12,9 @@ from .outcome import Outcome
 _SEARCH = re.compile(r"^\s*(?:<{5,9}|-{5,9})\s*(?:SEARCH|ORIGINAL|HEAD|OLD)\b.*$", re.IGNORECASE)
 _DIVIDER = re.compile(r"^\s*={5,9}\s*$")
 _REPLACE = re.compile(r"^\s*(?:>{5,9}|\+{5,9})\s*(?:REPLACE|UPDATED?|NEW|[\w./-]*)\s*$", re.IGNORECASE)
-_ANY_SEARCH = re.compile(r"(?:<+|-{5,})\s*(?:SEARCH|ORIGINAL)\b", re.IGNORECASE)
-_ANY_REPLACE = re.compile(r"(?:>+|\+{5,})\s*(?:REPLACE|UPDATED)\b", re.IGNORECASE)
+_ANY_SEARCH = re.compile(r"(?:<|-{5})\s*(?:SEARCH|ORIGINAL)\b", re.IGNORECASE)
+_ANY_REPLACE = re.compile(r"(?:>|\+{5})\s*(?:REPLACE|UPDATED)\b", re.IGNORECASE)
+_LEADING_REPLACE = re.compile(r"\s*(?:>+|\+{5,})\s*(?:REPLACE|UPDATED)\b", re.IGNORECASE)
 _FENCE = re.compile(r"^\s*(`{3,}|~{3,})[\w+#-]*\s*$")
 _HUNK = re.compile(r"^@@(?: -\d+(?:,\d+)? \+\d+(?:,\d+)?)? ?@@?")
 
@@ -63,7 +64,7 @@ def edits(text: str) -> list[Edit]:
 
 def has_markers(code: str) -> bool:
     """Whether a marker of an edit stands in a source."""
-    return any(_SEARCH.match(line) or _ANY_REPLACE.match(line.lstrip()) for line in code.split("\n"))
+    return any(_SEARCH.match(line) or _LEADING_REPLACE.match(line) for line in code.split("\n"))
 
 
 def _blocks(lines: Sequence[str]) -> list[Edit]:

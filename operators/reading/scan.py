@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from dataclasses import dataclass
 
 _LITERAL = re.compile(
     r"//[^\n]*|/\*.*?(?:\*/|\Z)"  # comments
-    r'|R"(?P<d>[^(\s]*)\(.*?\)(?P=d)"'  # raw strings
+    r'|R"(?P<d>[^()\s\\"]{0,16})\((?:.*?\)(?P=d)"|.*\Z)'  # raw strings
     r"|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'",
     re.DOTALL,
 )
+LONGEST_DECLARATION = 4000
+"""Characters in front of a function's name: what is longer declares nothing."""
+
+_DIRECTIVE = re.compile(r"^[ \t]*#.*$", re.MULTILINE)
+_BODY = re.compile(r"\s*(noexcept\s*)?\{")
 
 
 def blanked(source: str, *, strings: bool = True) -> str:
@@ -65,21 +71,27 @@ def definition(source: str, name: str) -> Definition | None:
 def definitions(source: str, name: str) -> list[Definition]:
     """Finds the definitions of a function, in order."""
     code = blanked(source)
+    parentheses, braces = _closings(code, "()"), _closings(code, "{}")
+    directives = [match.span() for match in _DIRECTIVE.finditer(code)]
     found = []
     for match in re.finditer(rf"\b{re.escape(name)}\s*\(", code):
-        end = _closing(code, match.end() - 1, "()")
-        body = re.match(r"\s*(noexcept\s*)?\{", code[end + 1 :]) if end is not None else None
+        end = parentheses.get(match.end() - 1)
+        body = _BODY.match(code, end + 1) if end is not None else None
         if end is None or body is None:
             continue
         begin = max(code.rfind(sign, 0, match.start()) for sign in ";}{") + 1
-        begin = max([begin, *(line.end() for line in re.finditer(r"^[ \t]*#.*$", code[: match.start()], re.MULTILINE))])
+        earlier = bisect_left(directives, (match.start(), 0))
+        if earlier:
+            begin = max(begin, min(directives[earlier - 1][1], match.start()))
         before = code[begin : match.start()]
+        if len(before.strip()) > LONGEST_DECLARATION:
+            continue
         if not re.search(r"[A-Za-z_]", before) or re.search(r"[=(,]|\breturn\b", re.sub(r"\([^()]*\)", "", before)):
             continue
         lead = re.match(r"\s*extern\b\s*", before)
         offset = lead.end() if lead else len(before) - len(before.lstrip())
         parameters = _split(blanked(source[match.end() : end]))
-        close = _closing(code, end + body.end(), "{}")
+        close = braces.get(body.end() - 1)
         finish = close + 1 if close is not None else None
         found.append(Definition(begin, begin + offset, finish, before[offset:].strip(), parameters))
     return found
@@ -95,14 +107,16 @@ def top_level_end(source: str) -> int:
     return end
 
 
-def _closing(code: str, opening: int, pair: str) -> int | None:
-    """Returns where the parenthesis or brace that opens at ``opening`` closes."""
-    depth = 0
-    for position in range(opening, len(code)):
-        depth += {pair[0]: 1, pair[1]: -1}.get(code[position], 0)
-        if depth == 0:
-            return position
-    return None
+def _closings(code: str, pair: str) -> dict[int, int]:
+    """Returns, for each parenthesis or brace that is closed, where; in one pass, as a model may write thousands."""
+    opened: list[int] = []
+    found = {}
+    for match in re.finditer(rf"[{re.escape(pair)}]", code):
+        if match.group() == pair[0]:
+            opened.append(match.start())
+        elif opened:
+            found[opened.pop()] = match.start()
+    return found
 
 
 def _split(parameters: str) -> tuple[str, ...]:
@@ -117,8 +131,9 @@ def has_c_linkage(source: str, name: str, start: int) -> bool:
         return True
     if re.search(rf'extern\s*"C"\s+[\w\s*]*\b{re.escape(name)}\s*\([^()]*\)\s*;', code[:start]):
         return True
+    plain = blanked(source)
     for block in re.finditer(r'extern\s*"C"\s*\{', code[:start]):
-        body = blanked(source)[block.end() : start]
+        body = plain[block.end() : start]
         if body.count("}") <= body.count("{"):
             return True
     return False

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,10 @@ def files(tmp_path: Path):
         return [f"reply={tmp_path / 'reply.txt'}", f"parent={tmp_path / 'parent.cpp'}", "language=cpp", "task=softmax"]
 
     return write
+
+
+def write_much(path: Path) -> None:
+    path.write_bytes(b"x" * 4_000_001)
 
 
 def told(capsys: pytest.CaptureFixture[str]) -> dict:
@@ -78,3 +83,12 @@ def test_wrong_usage_is_one_line(arguments, message, capsys) -> None:
 def test_the_command_runs_by_itself(files, command) -> None:
     done = command("extract", *files(f"```cpp\n{CHILD}```"))
     assert (0, "parsed", "") == (done.returncode, json.loads(done.stdout)["outcome"], done.stderr)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"), [(os.mkfifo, "is no plain file"), (write_much, "holds more than 4000000")]
+)
+def test_what_holds_no_answer_is_one_line(make, message, tmp_path: Path, capsys) -> None:
+    make(tmp_path / "reply")
+    assert 2 == main([f"reply={tmp_path / 'reply'}", "task=softmax"])
+    assert message in capsys.readouterr().err

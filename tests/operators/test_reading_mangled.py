@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import signal
+from collections.abc import Iterator
+
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -104,3 +108,28 @@ def test_edits_apply_together_or_not_at_all(edits) -> None:
     for old, new in edits:
         expected = expected.replace(old, new)
     assert (expected if applicable else None) == reading.source
+
+
+@pytest.fixture
+def patience() -> Iterator[None]:
+    """Ends a test that would go on for minutes."""
+
+    def end(*_: object) -> None:
+        raise TimeoutError("it is still reading")
+
+    before = signal.signal(signal.SIGALRM, end)
+    signal.alarm(60)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.usefixtures("patience")
+@pytest.mark.parametrize(
+    "token", ["kernel(", "\n", "<", 'R"', 'R"(', 'extern "C" {', "def ", "...\n", "kernel(){", "# "]
+)
+def test_one_thing_said_over_and_over_does_not_hold_the_search_up(token) -> None:
+    """What a model gets stuck in; the first four took minutes each."""
+    inside = CHILD.replace("float total", (token * 90_000)[:90_000] + "\nfloat total", 1)
+    for text in (token * 30_000, f"```cpp\n{inside}```"):
+        assert isinstance(read_answer(text, CPP, PARENT, "diff").outcome, Outcome)
