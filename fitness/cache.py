@@ -115,14 +115,44 @@ class Cache:
     @contextmanager
     def lock(self, name: str, *, shared: bool = False) -> Iterator[None]:
         """Holds a lock that all processes of this user see that use this folder."""
-        folder = self.folder / "locks"
-        folder.mkdir(parents=True, exist_ok=True)
-        fd = os.open(folder / name[:80], os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        fd = self._open(name)
         try:
             fcntl.flock(fd, fcntl.LOCK_SH if shared else fcntl.LOCK_EX)
             yield
         finally:
             os.close(fd)
+
+    def sign(self, pid: int) -> str:
+        """Returns the name of the lock by which a process of this machine shows that it is an evaluator."""
+        return f"evaluator-{pid}@{_machine()}"
+
+    def show(self) -> int:
+        """Holds this process's sign until it ends; returns the descriptor."""
+        fd = self._open(self.sign(os.getpid()))
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        return fd
+
+    def shows(self, pid: int) -> bool:
+        """Whether a process of this machine holds its sign: it is an evaluator of this user."""
+        try:
+            fd = os.open(self._path(self.sign(pid)), os.O_RDWR | os.O_CLOEXEC)
+        except OSError:
+            return False
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        finally:
+            os.close(fd)
+        return False
+
+    def _open(self, name: str) -> int:
+        path = self._path(name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+
+    def _path(self, name: str) -> Path:
+        return self.folder / "locks" / name[:80]
 
 
 def _machine() -> str:

@@ -27,7 +27,7 @@ from ..settings import Settings
 from ..static import Metrics
 from ..target import Target
 from ..task import Task
-from .conditions import Conditions, summary
+from .conditions import Conditions, summary, take_turns
 from .counters import Counters
 from .session import DeviceSession, device_cell, start_device
 from .timing import DeviceStopwatch, Exam, check_on_device, profiled, rehearse
@@ -184,6 +184,7 @@ class DeviceBench:
 
     @contextmanager
     def _alone_on(self, device: int) -> Iterator[None]:
+        take_turns()
         with self._lock:
             lock = self._timing.setdefault(device, threading.Lock())
         # By what the driver calls it: two runs with a GPU each have both a device 0.

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..cache import Cache
+
 _SLOWDOWNS = {0x8: "hardware slowdown", 0x20: "too hot", 0x40: "too hot (hardware)", 0x80: "power brake"}
 """Reasons of NVML for low clocks that spoil a sample. A power cap (0x4) does not: it is how a busy GPU runs."""
 
@@ -22,7 +24,8 @@ class Conditions:
         temperature_c: Of the chip.
         power_w: That it draws.
         reasons: Bits of NVML that say why clocks are not higher.
-        strangers: Processes that compute on it and were not started by this one.
+        strangers: Processes that compute on it and were started neither by this one nor by another evaluator:
+            evaluators of one user time in turns, and what they do beside that disturbs no more than one's own.
     """
 
     sm_clock_mhz: float
@@ -82,15 +85,22 @@ def _nvml() -> Any:
     return pynvml
 
 
+@functools.cache
+def take_turns() -> int:
+    """Shows other evaluators on this machine that this process times in turns with them, until it ends."""
+    return Cache().show()
+
+
 def is_stranger(pid: int) -> bool:
-    """Whether a process of this machine does not descend from this one; one that cannot be seen does not count.
+    """Whether a process of this machine does not descend from an evaluator; one that cannot be seen does not count.
 
     In a container, NVML tells process ids of the host, which mean nothing here.
     """
     if not Path("/proc", str(pid)).exists():
         return False
+    cache = Cache()
     while pid > 1:
-        if pid == os.getpid():
+        if pid == os.getpid() or cache.shows(pid):
             return False
         pid = _parent(pid)
     return True

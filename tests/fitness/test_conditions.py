@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import signal
 import subprocess
 import sys
 from dataclasses import replace
@@ -91,6 +92,31 @@ def test_own_descendants_and_processes_that_cannot_be_seen_do_not():
 def watch(answers):
     left = iter(answers)
     return DeviceStopwatch((None, None), Precision(max_pairs=3), True, lambda: next(left))
+
+
+def test_workers_of_another_evaluator_are_no_strangers_while_it_lives(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(os, "getpid", lambda: 0)  # else all of this would descend from us
+    program = (
+        "import subprocess, sys; from fitness.device.conditions import take_turns\n"
+        "for turn in (lambda: None, take_turns):\n"
+        "    turn(); worker = subprocess.Popen(['sleep', '60']); print(worker.pid, flush=True); sys.stdin.readline()\n"
+    )
+    argv = [sys.executable, "-c", program]
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
+        before = int(other.stdout.readline())
+        unannounced = is_stranger(before)
+        other.stdin.write("\n")
+        other.stdin.flush()
+        after = int(other.stdout.readline())
+        announced = [is_stranger(before), is_stranger(after)]
+        other.kill()
+        other.wait()
+        orphaned = is_stranger(after)
+        for pid in (before, after):
+            os.kill(pid, signal.SIGKILL)
+
+    assert (True, [False, False], True) == (unannounced, announced, orphaned)
 
 
 def test_a_disturbed_pair_is_taken_again():
