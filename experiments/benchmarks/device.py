@@ -18,7 +18,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import closing
 from pathlib import Path
@@ -207,23 +207,23 @@ def main() -> int:
     for name in chosen:
         if name not in (*ON_THE_GPU, "ready"):
             parser.error(f"--only {name}: there are {', '.join((*ON_THE_GPU, 'ready'))}")
-    figures = ready(arguments.repeats) if "ready" in chosen else {}
-    if wanted := [name for name in chosen if name != "ready"]:
-        figures |= on_the_gpu(wanted, arguments)
-    show("the evaluator here", figures)
-    if arguments.json:
-        arguments.json.write_text(json.dumps(figures, indent=1), encoding="utf-8")
+    figures: Figures = {}
+    for name, found in measured(chosen, arguments):
+        figures |= found
+        show(name, found)
+        if arguments.json:  # at once: a GPU is dear, and the command may be stopped
+            arguments.json.write_text(json.dumps(figures, indent=1), encoding="utf-8")
     return 0
 
 
-def on_the_gpu(chosen: Sequence[str], arguments: argparse.Namespace) -> Figures:
-    """Returns what the evaluator does on the first GPU."""
-    figures: Figures = {}
-    with closing(_evaluator(Triton(), arguments)) as evaluator:
-        for name in chosen:
-            figures |= ON_THE_GPU[name](evaluator, arguments)
-            Console(stderr=True).print(f"{name}: done", style="dim")
-    return figures
+def measured(chosen: Sequence[str], arguments: argparse.Namespace) -> Iterator[tuple[str, Figures]]:
+    """Yields the figures by name; those of the GPU are of the first one, all by the same evaluator."""
+    if "ready" in chosen:
+        yield "ready", ready(arguments.repeats)
+    if on_the_gpu := [name for name in chosen if name != "ready"]:
+        with closing(_evaluator(Triton(), arguments)) as evaluator:
+            for name in on_the_gpu:
+                yield name, ON_THE_GPU[name](evaluator, arguments)
 
 
 def _evaluator(language: Language, arguments: argparse.Namespace) -> Evaluator:

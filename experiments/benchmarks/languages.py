@@ -15,6 +15,7 @@ import json
 import platform
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -94,18 +95,25 @@ def evaluated(language: Language, target: Target, task: Any) -> Evaluation:
         return evaluator.evaluate(sized.seed_kernel(language.name), UNMEASURED)
 
 
-def on_target(language: Language, target: Target, found: Sequence[Any]) -> Line:
-    """Tries every seed on a target."""
+def on_target(language: Language, target: Target, found: Sequence[Any], workers: int) -> Line:
+    """Tries every seed on a target, ``workers`` at once: they are timed in turns."""
     line = Line(language.name, target.name, tuple(task.name for task in found))
     try:
         line = replace(line, device=device_of(target))
     except FitnessError as error:
         return replace(line, reason=one_line(str(error)))
-    for task in found:
+
+    def attempt(task: Any) -> Evaluation | FitnessError:
         try:
-            evaluation = evaluated(language, target, task)
+            return evaluated(language, target, task)
         except FitnessError as error:
-            line = replace(line, reason=line.reason or f"{task.name}: {one_line(str(error))}")
+            return error
+
+    with ThreadPoolExecutor(workers) as pool:
+        attempts = list(pool.map(attempt, found))
+    for task, evaluation in zip(found, attempts, strict=True):
+        if isinstance(evaluation, FitnessError):
+            line = replace(line, reason=line.reason or f"{task.name}: {one_line(str(evaluation))}")
             continue
         missed = "" if evaluation.ok else f"{task.name}: {evaluation.status}: {one_line(evaluation.log)}"
         line = replace(
@@ -153,14 +161,14 @@ def one_line(text: str) -> str:
 
 
 def lines(
-    languages: Iterable[Language], chosen: Sequence[str], every: bool, told: Callable[[Line], None]
+    languages: Iterable[Language], chosen: Sequence[str], every: bool, workers: int, told: Callable[[Line], None]
 ) -> list[Line]:
     """Tries every language on every target of its own, and for every architecture; ``told`` hears of each line."""
     made: list[Line] = []
     for language in languages:
         found = seeded(language, chosen, every)
         fitting = [target for target in TARGETS if target.name in getattr(language, "targets", ())]
-        jobs = [partial(on_target, language, target, found) for target in fitting]
+        jobs = [partial(on_target, language, target, found, workers) for target in fitting]
         if isinstance(language, AheadLanguage):
             patterns = language.architectures
             archs = [arch for arch in ARCHITECTURES if any(fnmatch.fnmatch(arch, each) for each in patterns)]
@@ -192,6 +200,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--json", type=Path, help="store the lines")
     parser.add_argument("--tasks", default="", help="names with commas between, or all; default: one a language")
     parser.add_argument("--languages", default="", help="names with commas between; default: all")
+    parser.add_argument("--workers", type=int, default=1, help="seeds tried at once; they are timed in turns")
     arguments = parser.parse_args(argv)
     every = arguments.tasks == "all"
     names, wanted = _names(arguments.tasks if not every else ""), _names(arguments.languages)
@@ -203,6 +212,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         [each for each in LANGUAGES if not wanted or each.name in wanted],
         names,
         every or bool(names),
+        arguments.workers,
         lambda line: console.print(
             f"{line.language} on {line.target}: {line.reason or 'done'}", markup=False, style="dim"
         ),

@@ -24,7 +24,7 @@ def test_one_language_is_built_checked_and_timed_on_this_machine(tmp_path):
 
 
 def test_a_missing_toolchain_is_a_line_with_the_reason():
-    line = on_target(Cpp(compiler="/nowhere/g++"), Cpu(), [RowSum()])
+    line = on_target(Cpp(compiler="/nowhere/g++"), Cpu(), [RowSum()], workers=1)
 
     assert (0, 0, 0) == (line.builds, line.checked, line.timed)
     assert "'/nowhere/g++' does not run" in line.reason
@@ -34,7 +34,7 @@ def test_a_wrong_seed_is_built_and_not_checked(tmp_path):
     (tmp_path / "row_sum.cpp").write_text(
         'extern "C" void kernel(const float* x, float* y, long M, long N) { for (long i = 0; i < M; ++i) y[i] = 0; }'
     )
-    line = on_target(Cpp(), Cpu(), [RowSum(seeds=str(tmp_path)), RowSum()])
+    line = on_target(Cpp(), Cpu(), [RowSum(seeds=str(tmp_path)), RowSum()], workers=2)
 
     assert (2, 1, 1) == (line.builds, line.checked, line.timed)
     assert line.reason.startswith("row_sum: wrong_value: ")
