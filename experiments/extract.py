@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import get_args
 
 from operators.contract import contract
-from operators.reading import Mode, read_answer
-from operators.reading.reader import LONGEST_ANSWER
+from operators.reading import LONGEST_ANSWER, Mode, read_answer
 
 from . import faults
 from .build import make

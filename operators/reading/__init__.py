@@ -4,6 +4,6 @@
 """
 
 from .outcome import Outcome, Reading
-from .reader import Mode, read_answer
+from .reader import LONGEST_ANSWER, Mode, read_answer
 
-__all__ = ["Outcome", "Reading", "Mode", "read_answer"]
+__all__ = ["Outcome", "Reading", "Mode", "LONGEST_ANSWER", "read_answer"]
