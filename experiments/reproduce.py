@@ -13,17 +13,18 @@ import multiprocessing
 import os
 import shutil
 import sys
-from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import partial
 from pathlib import Path
+from types import ModuleType
 
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
 from . import faults
-from .experiment import FILE_NAME, load_experiment
+from .experiment import FILE_NAME, RECORDS, load_experiment
 from .faults import RunError
 from .names import check_import_names
 from .papers.question import conclude, module_of
@@ -72,10 +73,11 @@ def reproduce_sweep(stored: Path, target: Path, most: int | None = None) -> str:
     """
     shutil.rmtree(target, ignore_errors=True)
     unpack(stored, target)
-    runs = stored_runs(target)
+    module = module_of(load_experiment(target / FILE_NAME).name)
+    runs = replays_of(module, target)
     chosen = runs if most is None else runs[:: max(1, -(-len(runs) // most))]
     replay_all(chosen, stored.name)
-    conclude(module_of(load_experiment(target / FILE_NAME).name), target, target, quiet=True)
+    conclude(module, target, target, quiet=True)
     tables = sorted(stored.glob("*.csv"))
     for table in tables:
         if table.read_bytes() != (target / table.name).read_bytes():
@@ -83,19 +85,32 @@ def reproduce_sweep(stored: Path, target: Path, most: int | None = None) -> str:
     return f"{len(chosen)} of {len(runs)} runs and {len(tables)} tables byte-identical"
 
 
-def replay_all(runs: Sequence[Path], name: str) -> None:
+def replays_of(module: ModuleType | None, sweep_dir: Path) -> list[Callable[[], object]]:
+    """Returns what replays each run of a sweep: folders with journals, or lines that the experiment's module reads."""
+    if module is not None and (sweep_dir / RECORDS).exists():
+        lines: list[Callable[[], object]] = module.replays(sweep_dir)
+        return lines
+    return [partial(replay, run) for run in stored_runs(sweep_dir)]
+
+
+def replay_all(replays: Sequence[Callable[[], object]], name: str) -> None:
     """Replays runs in as many processes as there are processors, and shows how far it is.
 
     Raises:
         RunError: One came out differently.
         JournalError: A journal does not fit this code.
     """
-    if not runs:
+    if not replays:
         return
-    processes = min(len(runs), len(os.sched_getaffinity(0)))
+    processes = min(len(replays), len(os.sched_getaffinity(0)))
     with ProcessPoolExecutor(processes, mp_context=multiprocessing.get_context("spawn")) as pool:
-        for _ in track(pool.map(replay, runs), name, len(runs), console=Console(stderr=True)):
-            pass
+        running = [pool.submit(each) for each in replays]
+        try:
+            for future in track(as_completed(running), name, len(running), console=Console(stderr=True)):
+                future.result()
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
 
 
 def main(argv: Sequence[str] | None = None) -> int:

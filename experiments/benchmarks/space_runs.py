@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial
@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from evolve import Budget, Engine, Generation, Individual, Journal, Policy, Seed, stream
+from evolve import Budget, Engine, Individual, Journal, Policy, Seed, stream
 from evolve.choice import Weights
 from evolve.policies import (
     MuCommaLambda,
@@ -120,12 +120,31 @@ class LookUps:
         return self._evaluator.verify(kernel, self._calibration)
 
 
+class _Scratch(Journal):
+    """A journal that is thrown away, for which nobody waits until it is on the disk."""
+
+    def sync(self) -> None:
+        """Does nothing."""
+
+
 def best_so_far_ms(task: RecordedSpace, policy: str, budget: int, seed: int, repeat: int) -> FloatArray:
     """Runs one of `POLICIES` once, see `search_ms`."""
     return search_ms(task, POLICIES[policy], budget, seed, repeat)
 
 
 def search_ms(task: RecordedSpace, setup: Setup, budget: int, seed: int, repeat: int) -> FloatArray:
+    """Runs a search once, see `search`.
+
+    Returns:
+        ``(budget,)`` best time after each evaluation, infinite before the first valid one. A search that ends sooner
+        keeps its last value.
+    """
+    found = search(task, setup, budget, seed, repeat)
+    times_ms = np.array([(each.evaluation.latency_us or np.inf) / 1e3 for each in found])
+    return np.minimum.accumulate(np.concatenate([times_ms, np.full(budget - len(times_ms), np.inf)]))
+
+
+def search(task: RecordedSpace, setup: Setup, budget: int, seed: int, repeat: int) -> list[Individual]:
     """Runs a search once.
 
     It starts with uniform draws until one of them is valid, the same ones for every search; each is an evaluation.
@@ -138,18 +157,16 @@ def search_ms(task: RecordedSpace, setup: Setup, budget: int, seed: int, repeat:
         repeat: Which run this is.
 
     Returns:
-        ``(budget,)`` best time after each evaluation, infinite before the first valid one. A search that ends sooner
-        keeps its last value.
+        What cost an evaluation, in order, at most ``budget``; nothing where no draw is valid.
     """
     space = task.space
-    curve = np.full(budget, np.inf)
     places = stream(seed, repeat, f"start/{space.name}").permutation(len(space))[:budget]
     valid = np.flatnonzero(np.isfinite(space.times_ms[places]))
     if not valid.size:
-        return curve
+        return []
     places = places[: valid[0] + 1]
     target, language = RecordedTarget(), RecordedLanguage()
-    with tempfile.TemporaryDirectory() as folder, Journal(Path(folder) / "journal.jsonl") as journal:
+    with tempfile.TemporaryDirectory() as folder, _Scratch(Path(folder) / "journal.jsonl") as journal:
         engine = Engine(
             seed_kernels=[Seed(task.kernel(int(place)), origin="draw") for place in places],
             operators=setup.operators(),
@@ -160,19 +177,7 @@ def search_ms(task: RecordedSpace, setup: Setup, budget: int, seed: int, repeat:
             seed=int(stream(seed, repeat, f"run/{space.name}").integers(2**31)),
             budget=Budget(evaluations=budget),
         )
-        _fill(curve, engine.run())
-    return curve
-
-
-def _fill(curve: FloatArray, generations: Iterable[Generation]) -> None:
-    """Writes the best time after each evaluation, in ms."""
-    best, spent = np.inf, 0
-    for generation in generations:
-        for individual in filter(_is_charged, generation.offspring):
-            best = min(best, (individual.evaluation.latency_us or np.inf) / 1e3)
-            curve[spent] = best
-            spent += 1
-    curve[spent:] = best
+        return [each for generation in engine.run() for each in generation.offspring if _is_charged(each)]
 
 
 def _is_charged(individual: Individual) -> bool:

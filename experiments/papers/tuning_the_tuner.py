@@ -6,12 +6,14 @@ budget in which random search comes 95 % of the way from median to optimum. Limi
 meta-strategies 204.7 %.
 
 Here, CPU scale: thirteen settings of one genetic algorithm (population, survivors, share of crossover) on three
-recorded spaces, 30 repeats, the same score and budgets. A setting is chosen on two spaces and judged on the third.
+recorded spaces, 100 repeats, the same score and budgets. A setting is chosen on two spaces and judged on the third.
 Three spaces of two kernels are far fewer than the source's, and there is no meta-strategy. Nothing is timed: every
-run is a function of its seed. The spaces are files of the FAIR Benchmark Hub
-(https://github.com/AutoTuningAssociation/benchmark_hub):
+run is a function of its seed, and its record is the sequence of configurations that it evaluated. The spaces are
+files of the FAIR Benchmark Hub (https://github.com/AutoTuningAssociation/benchmark_hub):
 
     python -m experiments.papers.tuning_the_tuner spaces=FOLDER   # that holds convolution_A4000.json.gz …
+
+Their mean times are kept with the records, so that no later step needs the files.
 
 Here, GPU scale (scale=gpu): the same settings, live, on declared tunables of Triton kernels, 220 evaluations, 10
 seeds.
@@ -20,11 +22,10 @@ seeds.
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import multiprocessing
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import cache, partial
 from pathlib import Path
@@ -38,17 +39,19 @@ from rich.progress import track
 
 from evolve import stream
 from fitness import TaskError
-from fitness.spaces import RecordedSpace, cutoff_evaluations, random_search_ms
+from fitness.spaces import RecordedSpace, Space, cutoff_evaluations, willemsen_score
 
 from .. import faults
 from ..analysis.figures import MARKERS
-from ..benchmarks.space_runs import Setup, search_ms
+from ..benchmarks.space_runs import Setup, search
 from ..build import make
 from ..composition import composed
+from ..environment import OF_A_SWEEP, keep_environment
 from ..experiment import FILE_NAME, RECORDS, Experiment, declare, load_experiment
-from ..faults import ConfigError
+from ..faults import ConfigError, RunError
+from ..jobs import alone
 from ..plots import INK, MUTED
-from ..records import write_whole
+from ..records import json_lines, write_whole
 from ..statistics import interval
 from ..sweep_command import KEYS, read_order
 from .finding import Finding, show_findings, write_findings
@@ -59,53 +62,37 @@ if TYPE_CHECKING:
 
 CUTOFF = 0.95
 RESAMPLES = 2000
-SPACES = "spaces.json"
 
-_spaces: dict[str, RecordedSpace] = {}
-"""Read once, before the processes that search them are forked."""
+Record = Mapping[str, Any]
+"""One run: arm, task, seed, and the places in the space of what it evaluated, in order."""
 
 
-def prepare(experiment: Experiment, folder: Path, sweep_dir: Path) -> dict[str, RecordedSpace]:
-    """Reads the spaces and stores what scores are calculated from, so that no later step needs the files.
+def prepare(experiment: Experiment, folder: Path, sweep_dir: Path) -> None:
+    """Keeps the mean times of all spaces with the records.
 
     Raises:
-        ConfigError: A file is missing, or is no complete cache file.
+        ConfigError: A file is missing, is no complete cache file, or is another one than the sweep began with.
     """
-    spaces = {}
+    sweep_dir.mkdir(parents=True, exist_ok=True)
     for task in experiment.tasks:
-        path = folder / f"{task}.json.gz"
         try:
-            spaces[task] = RecordedSpace(path)
+            text = Space.read(folder / f"{task}.json.gz").means_text()
         except TaskError as fault:
             raise ConfigError(f"spaces: {fault}") from fault
-    facts = {task: _facts(space, folder / f"{task}.json.gz") for task, space in spaces.items()}
-    sweep_dir.mkdir(parents=True, exist_ok=True)
-    (sweep_dir / SPACES).write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
-    return spaces
+        kept = _file(sweep_dir, task)
+        if kept.exists() and kept.read_text("utf-8") != text:
+            raise ConfigError(f"spaces: {kept} is of another recording; use another hydra.sweep.dir")
+        write_whole(kept, text.encode())
 
 
-def _facts(task: RecordedSpace, path: Path) -> dict[str, Any]:
-    """Returns what a score needs to know of a space."""
-    times = task.space.times_ms
-    budget = cutoff_evaluations(times, CUTOFF)
-    return {
-        "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
-        "configurations": len(task.space),
-        "optimum_ms": task.space.optimum_ms,
-        "worst_ms": float(np.nanmax(times)),
-        "budget": budget,
-        "random_search_ms": [round(float(each), 6) for each in random_search_ms(times, budget)],
-    }
+def _file(sweep_dir: Path, task: str) -> Path:
+    return sweep_dir / f"{task}.json"
 
 
-def run(overrides: Sequence[str], task: str, seed: int) -> dict[str, Any]:
-    """Searches once; returns each improvement as ``[evaluation, best time in ms]``."""
-    config, space = _config(tuple(overrides)), _spaces[task]
-    operators = {str(name): make(config, f"operators.{name}") for name in config.operators}
-    setup = Setup(partial(make, config, "search"), lambda: operators, "")
-    curve = search_ms(space, setup, cutoff_evaluations(space.space.times_ms, CUTOFF), seed=0, repeat=seed)
-    known = np.concatenate([[np.inf], curve[:-1]])
-    return {"improvements": [[int(n) + 1, float(curve[n])] for n in np.flatnonzero(curve < known)]}
+@cache
+def _space(path: Path) -> RecordedSpace:
+    """Reads a space once a process."""
+    return RecordedSpace(path)
 
 
 @cache
@@ -114,27 +101,51 @@ def _config(overrides: tuple[str, ...]) -> DictConfig:
     return composed(overrides)
 
 
-def score(improvements: Sequence[tuple[int, float]], facts: Mapping[str, Any]) -> float:
-    """Returns Willemsen's score of a run, on average over its budget."""
-    baseline = np.array(facts["random_search_ms"])
-    best = np.full(len(baseline), facts["worst_ms"])
-    for evaluation, time_ms in improvements:
-        best[evaluation - 1 :] = time_ms
-    return float(np.mean((baseline - best) / (baseline - facts["optimum_ms"])))
+def run(path: Path, overrides: Sequence[str], seed: int) -> list[int | None]:
+    """Searches the space of a file once; returns the places of what was evaluated, in order."""
+    config, space = _config(tuple(overrides)), _space(path)
+    operators = {str(name): make(config, f"operators.{name}") for name in config.operators}
+    setup = Setup(partial(make, config, "search"), lambda: operators, "")
+    found = search(space, setup, cutoff_evaluations(space.space.times_ms, CUTOFF), seed=0, repeat=seed)
+    return [space.position(each.kernel) for each in found]
 
 
-def look(experiment: Experiment, records: Sequence[Mapping[str, Any]], sweep_dir: Path) -> list[Finding]:
+def _job(experiment: Experiment, sweep_dir: Path, arm: str, task: str, seed: int) -> Callable[[], list[int | None]]:
+    """Returns a run as a callable that can be sent to another process."""
+    return partial(run, _file(sweep_dir, task), (*experiment.overrides, *experiment.arms[arm]), seed)
+
+
+def replays(sweep_dir: Path) -> list[Callable[[], None]]:
+    """Returns one callable a recorded run, which makes the run again and compares it with its record.
+
+    It raises a RunError where another configuration was evaluated.
+    """
+    experiment = load_experiment(sweep_dir / FILE_NAME)
+    return [
+        partial(_replay, each, _job(experiment, sweep_dir, each["arm"], each["task"], each["seed"]))
+        for each in read_records(sweep_dir / RECORDS)
+    ]
+
+
+def _replay(record: Record, again: Callable[[], list[int | None]]) -> None:
+    """Makes a run again.
+
+    Raises:
+        RunError: It came out differently.
+    """
+    if again() != record["evaluated"]:
+        name = f"{record['arm']}/{record['task']}/seed_{record['seed']}"
+        raise RunError(f"{name}: the search evaluated other configurations than those that are recorded")
+
+
+def look(experiment: Experiment, records: Sequence[Record], sweep_dir: Path) -> list[Finding]:
     """Scores every run, and judges settings on the space that they were not chosen on."""
     import pandas as pd
 
-    facts = json.loads((sweep_dir / SPACES).read_text(encoding="utf-8"))
-    scored = pd.DataFrame(
-        [
-            (each["arm"], each["task"], each["seed"], score(each["improvements"], facts[each["task"]]))
-            for each in records
-        ],
-        columns=["arm", "task", "seed", "score"],
-    )
+    scored = pd.DataFrame({name: [each[name] for each in records] for name in ("arm", "task", "seed")})
+    for task, group in scored.groupby("task"):
+        space = _space(_file(sweep_dir, str(task))).space
+        scored.loc[group.index, "score"] = scores([records[place]["evaluated"] for place in group.index], space)
     arms = list(experiment.arms)
     means = scored.groupby(["arm", "task"])["score"].mean().unstack("task").loc[arms]
     left_out = _left_out(scored, means, arms[0])
@@ -148,6 +159,24 @@ def look(experiment: Experiment, records: Sequence[Mapping[str, Any]], sweep_dir
             partial(_figure, left_out, means, arms[0]),
         ),
     ]
+
+
+def scores(evaluated: Sequence[Sequence[int]], space: Space) -> np.ndarray:
+    """Returns Willemsen's score of each run, on average over its budget.
+
+    Args:
+        evaluated: Of each run the places in the space, in order; one that ended before its budget keeps its best.
+        space: The space.
+
+    Returns:
+        ``(num_runs,)`` scores.
+    """
+    budget = cutoff_evaluations(space.times_ms, CUTOFF)
+    times_ms = np.full((len(evaluated), budget), np.inf)
+    for row, places in zip(times_ms, evaluated, strict=True):
+        row[: len(places)] = space.times_ms[places]
+    best_ms = np.fmin.accumulate(times_ms, axis=1)  # a failure has no time
+    return np.asarray(willemsen_score(best_ms, space.times_ms).mean(axis=1))
 
 
 def _left_out(scored: pd.DataFrame, means: pd.DataFrame, default: str) -> pd.DataFrame:
@@ -215,25 +244,23 @@ def _figure(left_out: pd.DataFrame, means: pd.DataFrame, default: str) -> Figure
     return made
 
 
-def search_all(experiment: Experiment, spaces: Mapping[str, RecordedSpace], path: Path, num_processes: int) -> None:
+def search_all(experiment: Experiment, sweep_dir: Path, num_processes: int) -> None:
     """Runs what is not yet in the records, and adds a line for each run as it ends."""
+    path = sweep_dir / RECORDS
     known = read_records(path)
     done = {(each["arm"], each["task"], each["seed"]) for each in known}
-    left = [(arm, task, seed) for seed in experiment.seeds for task in spaces for arm in experiment.arms]
+    left = [(arm, task, seed) for seed in experiment.seeds for task in experiment.tasks for arm in experiment.arms]
     left = [each for each in left if each not in done]
     # A line that a killed attempt has torn is not written on.
     write_whole(path, "".join(json.dumps(each) + "\n" for each in known).encode())
-    _spaces.update(spaces)
-    pool = ProcessPoolExecutor(num_processes, mp_context=multiprocessing.get_context("fork"))
+    pool = ProcessPoolExecutor(num_processes, mp_context=multiprocessing.get_context("spawn"))
     try:
-        running = {
-            pool.submit(run, (*experiment.overrides, *experiment.arms[arm]), task, seed): (arm, task, seed)
-            for arm, task, seed in left
-        }
+        running = {pool.submit(_job(experiment, sweep_dir, *each)): each for each in left}
         with path.open("a", encoding="utf-8") as file:
             for future in track(as_completed(running), "searching", len(left), console=Console(stderr=True)):
                 arm, task, seed = running[future]
-                file.write(json.dumps({"arm": arm, "task": task, "seed": seed, **future.result()}) + "\n")
+                record = {"arm": arm, "task": task, "seed": seed, "evaluated": future.result()}
+                file.write(json.dumps(record) + "\n")
                 file.flush()
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
@@ -241,11 +268,7 @@ def search_all(experiment: Experiment, spaces: Mapping[str, RecordedSpace], path
 
 def read_records(path: Path) -> list[dict[str, Any]]:
     """Returns the records of all runs, in the order of seeds, tasks and arms; none where there is no file."""
-    if not path.exists():
-        return []
-    lines = path.read_text("utf-8").splitlines(keepends=True)
-    records = [json.loads(line) for line in lines if line.endswith("\n")]
-    single = {(each["seed"], each["task"], each["arm"]): each for each in records}
+    single = {(each["seed"], each["task"], each["arm"]): each for each in json_lines(path)}
     return [single[key] for key in sorted(single)]
 
 
@@ -267,12 +290,15 @@ def _command(argv: Sequence[str]) -> int:
     parser.add_argument("settings", nargs="*", metavar="key=value")
     settings = parser.parse_args(argv).settings
     folder = next((each.removeprefix("spaces=") for each in settings if each.startswith("spaces=")), "")
-    if not folder:
-        raise ConfigError("spaces: missing; give spaces=FOLDER with the recorded spaces, see --help")
     order = read_order(["experiment=tuning_the_tuner", *(each for each in settings if not each.startswith("spaces="))])
-    spaces = prepare(order.experiment, Path(folder), order.sweep_dir)
-    experiment = declare(order.experiment, order.sweep_dir)
-    search_all(experiment, spaces, order.sweep_dir / RECORDS, order.at_once)
+    with alone(order.sweep_dir):
+        if folder:
+            prepare(order.experiment, Path(folder), order.sweep_dir)
+        elif not all(_file(order.sweep_dir, task).exists() for task in order.experiment.tasks):
+            raise ConfigError("spaces: missing; give spaces=FOLDER with the recorded spaces, see --help")
+        experiment = declare(order.experiment, order.sweep_dir)
+        keep_environment({}, {}, order.sweep_dir / OF_A_SWEEP)
+        search_all(experiment, order.sweep_dir, order.at_once)
     conclude(order.sweep_dir, order.sweep_dir)
     return 0
 

@@ -78,6 +78,23 @@ class Space:
             # A KeyError's text is only the key, so the kind of the fault is said too.
             raise TaskError(f"{path}: not a cache file of Kernel Tuner ({type(error).__name__}: {error})") from error
 
+    def means_text(self) -> str:
+        """Returns it in the format of a cache file of Kernel Tuner, without the single measurements."""
+        places = range(len(self))
+        settings = [dict(zip(self.parameters, self.configuration(place), strict=True)) for place in places]
+        times = [self.failures.get(place, float(self.times_ms[place])) for place in places]
+        content = {
+            "device_name": self.device,
+            "kernel_name": self.kernel,
+            "tune_params_keys": list(self.parameters),
+            "tune_params": self.parameters,
+            "cache": {
+                ",".join(map(str, setting.values())): {**setting, "time": time}
+                for setting, time in zip(settings, times, strict=True)
+            },
+        }
+        return json.dumps(content, separators=(",", ":")) + "\n"
+
     def __len__(self) -> int:
         return len(self.levels)
 

@@ -12,8 +12,8 @@ import pytest
 import yaml
 
 from evolve.policies import NeutralChain
-from experiments.experiment import declare, load_experiment
-from experiments.faults import ConfigError
+from experiments.experiment import Experiment, declare, load_experiment
+from experiments.faults import ConfigError, RunError
 from experiments.jobs import jobs_of
 from experiments.papers import (
     evaluator_hardness,
@@ -26,7 +26,7 @@ from experiments.papers import (
 from experiments.papers.question import module_of
 from experiments.sweep_command import SHIPPED, check_jobs, read_order
 from fitness import Workload
-from fitness.spaces import RecordedSpace, random_search_ms, willemsen_score
+from fitness.spaces import RecordedSpace, cutoff_evaluations, random_search_ms
 from fitness.tasks import Softmax
 from spaces_samples import write_space
 
@@ -85,39 +85,46 @@ def test_an_unknown_scale_is_refused() -> None:
         load_experiment(SHIPPED / "ablation.yaml", "huge")
 
 
-def test_willemsens_score_is_that_of_the_recorded_spaces(tmp_path: Path) -> None:
+def test_a_run_is_scored_by_hand(tmp_path: Path) -> None:
+    """Against the definition: P = (baseline - best) / (baseline - optimum), the worst time before the first valid one."""
     space = RecordedSpace(write_space(tmp_path / "toy.json")).space
-    budget = 9
-    facts = {
-        "optimum_ms": space.optimum_ms,
-        "worst_ms": float(np.nanmax(space.times_ms)),
-        "random_search_ms": random_search_ms(space.times_ms, budget).tolist(),
-    }
-    curve = np.array([np.inf, np.inf, 4.0, 4.0, 2.0, 2.0, 2.0, 1.25, 1.25])
-    expected = float(willemsen_score(curve, space.times_ms).mean())
+    budget = cutoff_evaluations(space.times_ms, tuning_the_tuner.CUTOFF)
+    failed, slow = min(space.failures), int(np.nanargmax(space.times_ms))
+    optimum, worst = space.optimum_ms, float(np.nanmax(space.times_ms))
+    best = [worst, worst, *[optimum] * (budget - 2)]
+    baseline = random_search_ms(space.times_ms, budget)
+    expected = np.mean([(base - each) / (base - optimum) for base, each in zip(baseline, best, strict=True)])
+    evaluated = [failed, slow, int(np.nanargmin(space.times_ms))]
 
-    assert expected == pytest.approx(tuning_the_tuner.score([(3, 4.0), (5, 2.0), (8, 1.25)], facts))
+    assert budget > 3
+    assert [pytest.approx(expected)] == tuning_the_tuner.scores([evaluated], space).tolist()
 
 
-def test_the_tuner_searches_goes_on_and_concludes_without_the_spaces(tmp_path: Path) -> None:
+def tuner_sweep(tmp_path: Path, seeds: tuple[int, ...]) -> tuple[Experiment, Path]:
+    """Two settings on three toy spaces, searched."""
     whole = load_experiment(SHIPPED / "tuning_the_tuner.yaml")
-    few = replace(whole, arms={arm: whole.arms[arm] for arm in [*whole.arms][:2]}, seeds=(0,))
+    few = replace(whole, arms={arm: whole.arms[arm] for arm in [*whole.arms][:2]}, seeds=seeds)
     for task in few.tasks:
         write_space(tmp_path / f"{task}.json.gz")
     sweep = tmp_path / "sweep"
-    spaces = tuning_the_tuner.prepare(few, tmp_path, sweep)
-    records = sweep / "records.jsonl"
-    declare(few, sweep)
-    tuning_the_tuner.search_all(few, spaces, records, 1)
-    with records.open("a") as file:
-        file.write('{"arm": "torn')
-    more = replace(few, seeds=(0, 1))
-    declare(more, sweep)
-    before = tuning_the_tuner.read_records(records)
-    tuning_the_tuner.search_all(more, spaces, records, 2)
-    after = tuning_the_tuner.read_records(records)
+    tuning_the_tuner.prepare(few, tmp_path, sweep)
     for space in tmp_path.glob("*.json.gz"):
         space.unlink()
+    declare(few, sweep)
+    tuning_the_tuner.search_all(few, sweep, 1)
+    return few, sweep
+
+
+def test_the_tuner_searches_goes_on_and_concludes_without_the_spaces(tmp_path: Path) -> None:
+    few, sweep = tuner_sweep(tmp_path, (0,))
+    records = sweep / "records.jsonl"
+    with records.open("a") as file:
+        file.write('{"arm": "torn')
+    before = tuning_the_tuner.read_records(records)
+    more = replace(few, seeds=(0, 1))
+    declare(more, sweep)
+    tuning_the_tuner.search_all(more, sweep, 2)
+    after = tuning_the_tuner.read_records(records)
     for out in ("first", "second"):
         tuning_the_tuner.conclude(sweep, tmp_path / out, quiet=True)
 
@@ -125,6 +132,28 @@ def test_the_tuner_searches_goes_on_and_concludes_without_the_spaces(tmp_path: P
     assert before == [each for each in after if each["seed"] == 0]
     assert (tmp_path / "first" / "left_out.csv").read_bytes() == (tmp_path / "second" / "left_out.csv").read_bytes()
     assert (tmp_path / "first" / "left_out.png").stat().st_size > 0
+
+
+def test_a_run_of_the_tuner_is_replayed_and_a_touched_one_is_found(tmp_path: Path) -> None:
+    _, sweep = tuner_sweep(tmp_path, (0,))
+    for again in tuning_the_tuner.replays(sweep):
+        again()
+    records = tuning_the_tuner.read_records(sweep / "records.jsonl")
+    records[4]["evaluated"][-2:] = reversed(records[4]["evaluated"][-2:])
+    (sweep / "records.jsonl").write_text("".join(json.dumps(each) + "\n" for each in records))
+
+    with pytest.raises(RunError, match=f"{records[4]['arm']}/{records[4]['task']}/seed_0: the search evaluated other"):
+        tuning_the_tuner.replays(sweep)[4]()
+
+
+def test_a_sweep_of_the_tuner_is_not_continued_on_another_recording(tmp_path: Path) -> None:
+    few, sweep = tuner_sweep(tmp_path, (0,))
+    for task in few.tasks:
+        path = write_space(tmp_path / f"{task}.json.gz")
+        path.write_text(path.read_text().replace("Board", "Another board"))
+
+    with pytest.raises(ConfigError, match=r"spaces: .*\.json is of another recording; use another hydra\.sweep\.dir"):
+        tuning_the_tuner.prepare(few, tmp_path, sweep)
 
 
 def test_a_walk_counts_programs_skeletons_and_cycles() -> None:

@@ -184,3 +184,22 @@ def test_willemsen_score_has_its_fixed_points() -> None:
 def test_willemsen_score_where_nothing_is_left_to_gain() -> None:
     assert list(willemsen_score([2.0, 1.0], [1.0, 2.0])) == [pytest.approx(-1.0), 1.0]
     assert willemsen_score([2.0, 2.0], [1.0, 2.0])[1] == -np.inf
+
+
+def test_means_alone_are_the_same_space_without_its_samples(tmp_path: Path) -> None:
+    whole = Space.read(write(tmp_path / "toy.json", cache()))
+    (tmp_path / "means").mkdir()
+    path = tmp_path / "means" / "toy.json"
+    path.write_text(whole.means_text())
+    means = Space.read(path)
+
+    assert whole.failures == means.failures
+    assert (whole.name, whole.kernel, whole.device, whole.parameters) == (
+        means.name,
+        means.kernel,
+        means.device,
+        means.parameters,
+    )
+    np.testing.assert_array_equal(whole.levels, means.levels)
+    np.testing.assert_array_equal(whole.times_ms, means.times_ms)
+    assert not any(len(samples) for samples in means.samples_ms)
