@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -21,6 +22,7 @@ import numpy as np
 from .. import faults
 from ..analysis.arms import job_path
 from ..analysis.comparison import Rules, Verdict, compare
+from ..analysis.tables import CACHE
 from ..experiment import Experiment, declare
 from ..statistics.power import shift_of
 from .synthetic import Invented, write_run
@@ -146,7 +148,10 @@ def large_sweep(arms: int, tasks: int, seeds: int) -> None:
             ("load", "loading, no cache"),
             ("load", "loading, cached"),
             ("compare", "comparing, cached"),
+            ("compare", "comparing, no cache"),
         ):
+            if words.endswith("no cache"):
+                shutil.rmtree(sweep_dir / CACHE, ignore_errors=True)
             found = timed(what, sweep_dir)
             rows = f", {int(found['rows']):,} rows" if what == "load" else ""
             spent = f"{found['wall_s']:.1f} s of wall time, {found['cpu_s']:.1f} s of processor time"
