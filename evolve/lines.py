@@ -32,13 +32,14 @@ def whole_lines(file: Readable, path: Path) -> Iterator[bytes]:
         OSError: The file cannot be read.
     """
     for number in count(1):
-        line = next_line(file, path, number)
-        if not line.endswith(b"\n"):
+        line = file.readline(LONGEST_LINE_BYTES + 1)
+        if not line.endswith(b"\n") or len(line) > LONGEST_LINE_BYTES:
+            _check(line, path, f"line {number}")
             return
         yield line
 
 
-def next_line(file: Readable, path: Path, number: int | None = None) -> bytes:
+def next_line(file: Readable, path: Path) -> bytes:
     """Reads one line; see `whole_lines`.
 
     Raises:
@@ -46,7 +47,10 @@ def next_line(file: Readable, path: Path, number: int | None = None) -> bytes:
         OSError: The file cannot be read.
     """
     line = file.readline(LONGEST_LINE_BYTES + 1)
-    if len(line) > LONGEST_LINE_BYTES:
-        which = "a line" if number is None else f"line {number}"
-        raise LineTooLong(f"{path}: {which} is longer than {LONGEST_LINE_BYTES:,} bytes, which no line of a run is")
+    _check(line, path, "a line")
     return line
+
+
+def _check(line: bytes, path: Path, which: str) -> None:
+    if len(line) > LONGEST_LINE_BYTES:
+        raise LineTooLong(f"{path}: {which} is longer than {LONGEST_LINE_BYTES:,} bytes, which no line of a run is")

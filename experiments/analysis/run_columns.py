@@ -46,10 +46,9 @@ model's time shared out by tokens) are the slot's own; ``elapsed_s`` is the wall
 """
 
 HEAD = re.compile(rb'\{"kind":"(\w+)","key":"([^"]*)","at_s":([-+.\deE]+),"value":')
-SECONDS = re.compile(rb'"seconds":\{([^}]*)\}')
-LATENCY = re.compile(rb'"latency_s":([-+.\deE]+)')
-TAIL_BYTES = 4096
-"""The fields that are wanted from an answer stand behind its samples and logs."""
+SECONDS, LATENCY = b'"seconds":{', b'"latency_s":'
+"""Fields of an answer. Inside a text their quotes would be escaped, so it holds none of them."""
+NUMBER = re.compile(rb"[-+.\deE]+")
 
 
 @dataclass(slots=True)
@@ -111,11 +110,10 @@ def _note(found: Clockings, line: bytes) -> None:
     if kind == b"evaluation":
         digest = key.partition("/")[0]
         found.at_s[digest] = float(head[3])
-        seconds = _last(SECONDS, line)
-        found.cost_s[digest] = _stages_s(seconds[1]) if seconds else 0.0
+        found.cost_s[digest] = _stages_s(line)
     elif kind == b"completion":
-        latency = _last(LATENCY, line)
-        found.model_s += float(latency[1]) if latency else 0.0
+        latency = NUMBER.match(line, line.rfind(LATENCY) + len(LATENCY)) if LATENCY in line else None
+        found.model_s += float(latency[0]) if latency else 0.0
     elif kind == b"verification":
         value = json.loads(line)["value"]
         speedup, interval = value.get("speedup"), value.get("interval")
@@ -125,19 +123,21 @@ def _note(found: Clockings, line: bytes) -> None:
         found.noise_floor = float(json.loads(line)["value"]["noise_floor"])
 
 
-def _last(pattern: re.Pattern[bytes], line: bytes) -> re.Match[bytes] | None:
-    """Finds the last match near the end of a line, else the last of all; quotes inside texts are escaped."""
-    for part in (line[-TAIL_BYTES:], line):
-        found = list(pattern.finditer(part))
-        if found:
-            return found[-1]
-    return None
+def _stages_s(line: bytes) -> float:
+    """Adds up the last ``"seconds":{"build":0.1,"check":…}`` of a line without the time in the queue; 0 without one.
 
-
-def _stages_s(text: bytes) -> float:
-    """Adds up ``"build":0.1,"check":…`` without the time in the queue."""
-    stages: Mapping[str, float] = json.loads(b"{" + text + b"}")
-    return sum(value for name, value in stages.items() if name != "queue")
+    Raises:
+        ValueError: It does not end, or holds something other than numbers.
+    """
+    start = line.rfind(SECONDS) + len(SECONDS)
+    if start < len(SECONDS):
+        return 0.0
+    total = 0.0
+    for stage in filter(None, line[start : line.index(b"}", start)].split(b",")):
+        name, _, value = stage.rpartition(b":")
+        if name.strip() != b'"queue"':
+            total += float(value)
+    return total
 
 
 @dataclass(slots=True)

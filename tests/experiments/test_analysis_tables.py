@@ -1,6 +1,7 @@
 import gzip
 import json
 import os
+import re
 import shutil
 from pathlib import Path
 
@@ -248,3 +249,25 @@ def test_the_summary_of_a_real_run_agrees_with_the_reader_of_single_runs(tmp_pat
         row["verified"],
         row["elapsed_s"],
     )
+
+
+@pytest.mark.parametrize(
+    ("seconds", "expected"),
+    [('{"queue":9.0,"build":0.5,"check":1e-1}', 0.6), ("{}", 0.0), ('{"queue":9.0}', 0.0), ('{"build":-0.0}', 0.0)],
+)
+def test_cost_is_what_stands_last_in_an_answer_without_the_queue(tmp_path: Path, seconds: str, expected: float) -> None:
+    """A log may say what looks like it; there its quotes are escaped."""
+    log = json.dumps('"seconds":{"build":7.0}')
+    answer = f'{{"kind":"evaluation","key":"ab/c","at_s":1.5,"value":{{"seconds":{{"x":1}},"seconds":{seconds},"log":{log}}}}}\n'
+    path = tmp_path / "journal.jsonl"
+    path.write_text('{"schema":"s","configuration":{}}\n' + answer)
+
+    assert pytest.approx(expected) == read_clockings(path).cost_s["ab"]
+
+
+def test_an_answer_whose_cost_is_none_makes_its_run_unreadable(tmp_path: Path) -> None:
+    path = sweep(tmp_path) / "a" / "t" / "seed_0" / "journal.jsonl"
+    text = path.read_text()
+    path.write_text(re.sub(r'"seconds":\{"build":[^,}]*', '"seconds":{"build":"long"', text, count=1))
+
+    assert "unreadable" == load_sweep(tmp_path).runs["state"][0]
