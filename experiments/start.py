@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from omegaconf import DictConfig, OmegaConf
 
 from evolve import EvolveError, Journal, Seed, from_folder, from_run, nearest_runs
-from fitness import Kernel, TaskError
+from fitness import Kernel, Language, Task, TaskError
 
 from .faults import ConfigError
 
@@ -35,14 +35,19 @@ def founders(config: DictConfig, problem: Problem, journal: Journal) -> list[See
     """
     own = problem.task.seed_kernel(problem.language.name)
     found = [Seed(own)]
-    for name in _names(config):
+    for name in start_names(config):
         kept = journal.once("start", name, lambda name=name: {"kernels": list(_kept(name, problem, config))})  # type: ignore[misc]
         for each in kept["kernels"]:
             found.append(Seed(Kernel(each["source"], each["language"], each["entry_point"]), each["origin"]))
     return found
 
 
-def _names(config: DictConfig) -> list[str]:
+def start_names(config: DictConfig) -> list[str]:
+    """Returns what ``start`` names.
+
+    Raises:
+        ConfigError: It is no list of texts.
+    """
     given = OmegaConf.select(config, "start")
     names = OmegaConf.to_container(given) if OmegaConf.is_list(given) else [] if given is None else [given]
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
@@ -70,10 +75,7 @@ def _seeds(name: str, problem: Problem, config: DictConfig) -> list[Seed]:
     language, path = problem.language, Path(name)
     entry_point = problem.task.seed_kernel(language.name).entry_point
     if name == TUNABLE:
-        try:
-            return [Seed(problem.task.variant_kernel(language.name, TUNABLE), TUNABLE)]  # type: ignore[attr-defined]
-        except (AttributeError, TaskError) as fault:
-            raise ConfigError(f"start: task {problem.task.name} ships no tunable kernel in {language.name}") from fault
+        return [Seed(tunable_seed(problem.task, language), TUNABLE)]
     try:
         if name.startswith(NEAREST):
             groups = {
@@ -88,3 +90,16 @@ def _seeds(name: str, problem: Problem, config: DictConfig) -> list[Seed]:
         return [Seed(Kernel(path.read_text("utf-8"), language.name, entry_point), path.name)]
     except (OSError, UnicodeDecodeError, EvolveError) as fault:
         raise ConfigError(f"start: {name}: no kernel, folder of kernels or run can be read there ({fault})") from fault
+
+
+def tunable_seed(task: Task, language: Language) -> Kernel:
+    """Returns the kernel with declared tunables that a task ships.
+
+    Raises:
+        ConfigError: It ships none in this language.
+    """
+    try:
+        kernel: Kernel = task.variant_kernel(language.name, TUNABLE)  # type: ignore[attr-defined]
+    except (AttributeError, TaskError) as fault:
+        raise ConfigError(f"start: task {task.name} ships no tunable kernel in {language.name}") from fault
+    return kernel

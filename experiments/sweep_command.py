@@ -16,6 +16,7 @@ from rich.console import Console
 
 from . import faults
 from .batches import multirun_batch, plain_batches, run_batches
+from .build import make
 from .composition import composed
 from .declared import read_seeds
 from .devices import names_of
@@ -25,6 +26,7 @@ from .jobs import Job, alone, jobs_of
 from .launching import check_launchers
 from .names import check_import_names
 from .settings import check_settings
+from .start import TUNABLE, start_names, tunable_seed
 from .sweep_progress import Watch, summary
 
 SHIPPED = Path(__file__).parent / "papers"
@@ -158,7 +160,10 @@ def check_jobs(jobs: Sequence[Job], launcher: Sequence[str] = ()) -> None:
             continue
         seen |= names
         try:
-            check_settings(composed([*launcher, *job.overrides]))
+            config = composed([*launcher, *job.overrides])
+            check_settings(config)
+            if TUNABLE in start_names(config):
+                tunable_seed(make(config, "task"), make(config, "language"))
         except faults.KNOWN as fault:
             message, _ = faults.explain(fault)
             raise ConfigError(f"{' and '.join(sorted(names))}: {message}") from fault

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -383,6 +384,16 @@ def test_a_mistake_in_an_arm_is_found_before_any_job_starts(tmp_path: Path) -> N
 
     with pytest.raises(ConfigError, match=r"arm a and task softmax: operators=syntctic.*did you mean syntactic"):
         check_jobs(jobs_of(wanted, tmp_path))
+
+
+def test_a_task_without_the_tunable_kernel_that_all_start_from_is_found_before_any_job_starts(tmp_path: Path) -> None:
+    wanted = experiment("syntactic", seeds=1, overrides=["start=[tunable]"])
+    row_sum = replace(wanted, tasks={"row_sum": ("task=row_sum",)})
+    scan = replace(wanted, tasks={"scan": ("task=prefix_sum",)})
+    check_jobs(jobs_of(row_sum, tmp_path))
+
+    with pytest.raises(ConfigError, match="task scan: start: task prefix_sum ships no tunable kernel in cpp"):
+        check_jobs(jobs_of(scan, tmp_path))
 
 
 def test_a_sweep_that_is_killed_goes_on_where_it_stopped(tmp_path: Path) -> None:

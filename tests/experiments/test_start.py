@@ -66,7 +66,7 @@ def test_a_replay_needs_no_file(tmp_path: Path) -> None:
 )
 def test_what_is_not_there_is_named(tmp_path: Path, start: Any, told: str) -> None:
     with pytest.raises(ConfigError, match=told):
-        found(tmp_path, start, task="softmax")
+        found(tmp_path, start, task="prefix_sum")
 
 
 def stored(folder: Path, name: str, source: str, latency_us: float, task: str = "row_sum") -> None:

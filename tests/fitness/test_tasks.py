@@ -18,6 +18,7 @@ from fitness.native import PICKED
 from fitness.pool import Pool
 from fitness.shirkers import Sample
 from fitness.targets import Cpu
+from operators.tunables import Tunables
 
 SHIPPED = [getattr(tasks, name) for name in tasks.__all__ if name != "TensorTask"]
 ROOT = Path(__file__).parents[2]
@@ -83,6 +84,18 @@ def refused(task, function):
 def test_every_cpp_seed_is_correct_on_every_workload(path, build):
     task = {each.name: each for each in SHIPPED}[path.stem.removesuffix("_tunable")]()
     assert [] == refused(task, build(path.read_text()))
+
+
+@needs_compiler
+@pytest.mark.parametrize("place", [0, -1], ids=["first", "last"])
+@pytest.mark.parametrize("path", sorted(SEEDS.glob("*_tunable.cpp")), ids=lambda path: path.stem)
+def test_a_tunable_cpp_seed_is_correct_at_the_ends_of_its_values(path, place, build):
+    tunables = Tunables.read(path.read_text())
+    setting = {name: choices[place] for name, choices in tunables.choices.items()}
+    task = {each.name: each for each in SHIPPED}[path.stem.removesuffix("_tunable")]()
+
+    assert tunables.allows(setting)
+    assert [] == refused(task, build(tunables.with_values(setting)))
 
 
 @needs_compiler
