@@ -147,6 +147,7 @@ def warnings(sweep: Sweep, scored: pd.DataFrame, found: Sequence[Comparison], ru
         *_about_tasks(scored),
         *_about_budgets(scored, budget),
         *_about_measurement(scored, rules),
+        *_about_start(sweep.declared_part(), scored),
         *(
             f"{each.first} and {each.second} have different numbers of runs: {each.num_first} and {each.num_second}."
             for each in found
@@ -244,6 +245,22 @@ def _about_budgets(scored: pd.DataFrame, budget: float) -> list[str]:
     ]
 
 
+def _about_start(sweep: Sweep, scored: pd.DataFrame) -> list[str]:
+    """Speeds alone do not tell that arms start from other kernels: the same kernel is measured anew in every run."""
+    seeds = sweep.evaluations[sweep.evaluations["operator"] == "seed"]
+    if not len(seeds):
+        return []
+    runs = sweep.runs.loc[seeds["run"].to_numpy(), ["task", "arm"]].reset_index(drop=True)
+    kernels = seeds.reset_index(drop=True).groupby([runs["task"], runs["arm"]])["kernel"].agg(frozenset)
+    inherited = scored[scored["state"] == "finished"].groupby("arm")["inherited"].median()
+    if kernels.groupby("task").nunique().max() == 1 or len(inherited) < 2 or inherited.max() <= 1.05 * inherited.min():
+        return []
+    return [
+        "Arms do not start from equal kernels: the seeds' speedup is "
+        f"{inherited.min():.2f} for {inherited.idxmin()} and {inherited.max():.2f} for {inherited.idxmax()}."
+    ]
+
+
 def _about_measurement(scored: pd.DataFrame, rules: Rules) -> list[str]:
     finished = scored[scored["state"] == "finished"]
     said = []
@@ -252,12 +269,6 @@ def _about_measurement(scored: pd.DataFrame, rules: Rules) -> list[str]:
         said.append(
             f"The machine's noise floor is {100 * floor:.1f} %, above the smallest effect of interest "
             f"({100 * rules.minimum_effect:g} %)."
-        )
-    inherited = finished.groupby("arm")["inherited"].median()
-    if len(inherited) > 1 and inherited.max() > 1.05 * inherited.min():
-        said.append(
-            "Arms do not start from equal kernels: the seeds' speedup is "
-            f"{inherited.min():.2f} for {inherited.idxmin()} and {inherited.max():.2f} for {inherited.idxmax()}."
         )
     verified = finished["is_verified"]
     if verified.any() and not verified.all():

@@ -228,3 +228,17 @@ def test_the_same_colour_never_has_the_same_line_among_ten_arms() -> None:
     found = list(looks([f"arm{number}" for number in range(10)]).values())
 
     assert 10 == len({(look.colour, look.line) for look in found})
+
+
+@pytest.mark.parametrize(("kernel", "is_told"), [("f" * 32, False), ("e" * 32, True)])
+def test_arms_that_start_from_other_kernels_are_told_and_such_as_measure_theirs_otherwise_are_not(
+    tmp_path: Path, kernel: str, is_told: bool
+) -> None:
+    root = sweep(tmp_path)
+    for path in root.glob("*/*/*/generations.jsonl"):
+        text = re.sub(r'("slot":-1,[^}]*?"kernel":")[0-9a-f]{32}', rf"\g<1>{'f' * 32}", path.read_text())
+        if path.parts[-4] == "other":
+            text = text.replace('"inherited_speedup":1.0', '"inherited_speedup":1.5').replace("f" * 32, kernel)
+        path.write_text(text)
+
+    assert is_told == ("Arms do not start from equal kernels" in warned(analyse(root)))
