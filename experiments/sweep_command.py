@@ -213,8 +213,12 @@ def _execute(order: Order) -> int:
     else:
         batches = plain_batches(left, order.here)
     watch = Watch(console, jobs, experiment)
-    with watch.bar:
-        run_batches(batches, order.at_once, watch)
+    try:
+        with watch.bar:
+            run_batches(batches, order.at_once, watch)
+    except (KeyboardInterrupt, faults.Terminated):
+        print("\nstopped; what was done is kept. The same command goes on.", file=sys.stderr)
+        raise
     everything = summary(jobs, console)
     console.print(f"compare: python -m experiments.compare {order.sweep_dir}", markup=False, highlight=False)
     return 0 if everything else faults.FAILED

@@ -113,7 +113,8 @@ def _power(found: Sequence[Comparison], rules: Rules) -> str:
     pairs = min(min(each.num_first, each.num_second) for each in found)
     effect = detectable_effect(pairs, alpha=rules.alpha / len(found))
     if effect >= 0.995:
-        return "A design of this size, with so many comparisons, finds only the very largest effects."
+        so_many = f", with {len(found)} comparisons," if len(found) > 1 else ""
+        return f"A design of this size{so_many} finds only the very largest effects."
     return f"A design of this size finds a probability of improvement of {effect:.2f} or more four times out of five."
 
 

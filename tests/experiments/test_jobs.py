@@ -225,6 +225,19 @@ def test_an_interrupted_sweep_ends_its_processes(tmp_path: Path) -> None:
     assert ({"unfinished"}, True) == (set(states(jobs).values()), time.monotonic() - begin_s < 55)
 
 
+def test_a_sweep_that_is_stopped_says_how_to_go_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("experiments.sweep_command.run_batches", interrupted)
+    status = main([f"experiment={order_file(tmp_path)}", f"hydra.sweep.dir={tmp_path / 'sweep'}"])
+
+    assert 130 == status
+    assert "stopped; what was done is kept. The same command goes on." == capsys.readouterr().err.strip()
+
+
 def test_a_multirun_lists_all_jobs_with_their_folders(tmp_path: Path) -> None:
     jobs = jobs_of(experiment("a", "b", seeds=1), tmp_path)
     (batch,) = multirun_batch(jobs, tmp_path, ["hydra/launcher=joblib"])
