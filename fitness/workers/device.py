@@ -100,6 +100,29 @@ class Device:
             self.driver = ctypes.CDLL("libcuda.so.1") if torch.version.cuda else None
         self.reserved = self.reserve_nothing()
         self.strict()
+        if self.gpu:
+            self.load_kernels()
+
+    def load_kernels(self):
+        """Uses once what a candidate's calls need: a GPU loads each of torch's kernels at its first use.
+
+        Workers wait ready before there is a candidate, so nobody waits for this.
+        """
+        torch = self.torch
+        for dtype in (torch.float32, torch.float16, torch.int32, torch.int64):
+            holder = Owned(self, dtype, [4, 8])
+            holder.tensor.copy_(torch.ones(4, 8, dtype=dtype))
+            holder.intact()
+            copy = torch.roll(holder.tensor, 1, 0).detach().clone(memory_format=torch.contiguous_format)
+            if dtype.is_floating_point:
+                copy.mul_(1.5).fill_(float("nan"))
+            copy.cpu()
+        torch.full((16,), float("nan"), device=self.name)
+        torch.equal(torch.zeros(8, dtype=torch.uint8, device=self.name), torch.ones(8, dtype=torch.uint8).to(self.name))
+        self.hold()
+        self.flush()
+        self.event().record()
+        self.synchronize()
 
     def strict(self):
         """Sets every switch that trades precision for speed to what the task declares: none."""

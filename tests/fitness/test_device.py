@@ -244,6 +244,17 @@ def test_a_module_that_fills_the_disk_is_stopped_and_the_next_one_is_not(evaluat
     assert Status.OK == judged(evaluator, "return x.sum(1)").status
 
 
+def test_loading_kernels_ahead_leaves_nothing_behind(worker, monkeypatch):
+    monkeypatch.setenv("KERNELWRIGHT_DEVICE", "cpu")
+    device = worker.Device()
+    device.flush_buffer = device.torch.ones(3)
+    before = {name: value for name, value in vars(device).items() if name != "torch"}
+    device.load_kernels()
+
+    assert before == {name: value for name, value in vars(device).items() if name != "torch"}
+    assert [0.0, 0.0, 0.0] == device.flush_buffer.tolist()
+
+
 @pytest.mark.parametrize("task", [tasks.Conv1d(), tasks.Conv1dFloat16(), tasks.Bucketize()], ids=lambda task: task.name)
 def test_worker_and_parent_make_the_same_inputs_of_a_variant(task, worker):
     import torch

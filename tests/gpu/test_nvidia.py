@@ -152,18 +152,21 @@ def honest(x):
 
 """
 
+CAUGHT = {Status.WRONG_VALUE, Status.UNREPEATABLE}
+"""Of a race: while the first call compiles, a side stream catches up, and equal inputs then give two results."""
+
 CHEATS = {
     "side stream": (
         "side = torch.cuda.Stream()\n\n\ndef kernel_fn(x):\n    y = torch.empty((x.shape[0],), device=x.device)\n"
         "    with torch.cuda.stream(side):\n        torch.cuda._sleep(2_000_000)\n        y.copy_(honest(x))\n    return y\n",
-        {Status.WRONG_VALUE},
+        CAUGHT,
     ),
     "stale graph": (
         "graphs = {}\n\n\ndef kernel_fn(x):\n    if x.shape not in graphs:\n        honest(x)\n        torch.cuda.synchronize()\n"
         "        static = x.clone()\n        graph = torch.cuda.CUDAGraph()\n        with torch.cuda.graph(graph):\n"
         "            out = honest(static)\n        graphs[x.shape] = graph, out\n    graph, out = graphs[x.shape]\n"
         "    graph.replay()\n    return out.clone()\n",
-        {Status.WRONG_VALUE},
+        CAUGHT,
     ),
     "by pointer": (
         "memo = {}\n\n\ndef kernel_fn(x):\n    key = (x.data_ptr(), x.shape)\n    if key not in memo:\n"
@@ -189,7 +192,7 @@ CHEATS = {
         "torch.cuda.synchronize = lambda *a: None\nside = torch.cuda.Stream()\n\n\ndef kernel_fn(x):\n"
         "    y = torch.empty((x.shape[0],), device=x.device)\n    with torch.cuda.stream(side):\n"
         "        torch.cuda._sleep(2_000_000)\n        y.copy_(honest(x))\n    return y\n",
-        {Status.WRONG_VALUE},
+        CAUGHT,
     ),
     "patched recording": (
         "real = torch.cuda.Event.record\n\n\ndef kernel_fn(x):\n    torch.cuda._sleep(300_000)\n    y = honest(x)\n"
@@ -200,7 +203,7 @@ CHEATS = {
         "import threading\nside = torch.cuda.Stream()\n\n\ndef later(y, x):\n    with torch.cuda.stream(side):\n        y.copy_(honest(x))\n\n\n"
         "def kernel_fn(x):\n    y = torch.zeros((x.shape[0],), device=x.device)\n"
         "    threading.Timer(0.002, later, (y, x)).start()\n    return y\n",
-        {Status.WRONG_VALUE},
+        CAUGHT,
     ),
     "reserved L2": (
         "import ctypes\ndriver = ctypes.CDLL('libcuda.so.1')\n\n\ndef kernel_fn(x):\n"
@@ -228,7 +231,7 @@ CHEATS = {
     "cheap after many calls": (
         "calls = 0\n\n\ndef kernel_fn(x):\n    global calls\n    calls += 1\n"
         "    return honest(x) if calls < 90 else torch.zeros(x.shape[0], device=x.device)\n",
-        {Status.WRONG_VALUE},
+        CAUGHT,
     ),
     "on the CPU": (
         "def kernel_fn(x):\n    return x.cpu().sum(1)\n",
