@@ -6,7 +6,8 @@ write, ``default`` is ``operators=llm``'s mutation as the configuration has it.
 
 With ``--tune TASKS`` there are two stages: the prompt with most valid answers on these tasks is chosen, and that one
 and ``plain`` are asked on ``--tasks``, which must be others. Answers are stored with ``--out``; ``--answers FILE``
-reads and judges stored ones again, without a model. ``+target.measures_time=false`` checks kernels and times none.
+reads and judges stored ones again, without a model. ``+target.measures_time=false`` checks kernels and times none;
+``target=interpret --arch sm_90a`` needs no GPU: a kernel must be right in the interpreter and compile for that one.
 """
 
 from __future__ import annotations
@@ -25,8 +26,11 @@ from typing import Any
 
 import numpy as np
 from omegaconf import DictConfig
+from rich.console import Console
+from rich.progress import track
 
-from fitness import Calibration, Evaluation, Kernel
+from fitness import Calibration, Evaluation, Kernel, Status
+from fitness.ahead import AheadLanguage, compile_ahead
 from llm import Client, ServerClient
 from operators import Brief
 from operators.contract import contract
@@ -147,26 +151,42 @@ def judgement(verdict: Evaluation | None, kernel: Kernel | None = None, parent: 
     return {"status": str(verdict.status), "speedup": verdict.speedup, "kernel": essence, "copy": copy}
 
 
-def judged(answers: Sequence[Answer], known: Mapping[str, Ground], workers: int) -> list[Record]:
+def judged(answers: Sequence[Answer], known: Mapping[str, Ground], arguments: argparse.Namespace) -> list[Record]:
     """Returns the records with verdicts; kernels that are equal are judged once.
 
     Raises:
         FitnessError: The machine or the task is broken.
     """
     kernels = {(record["task"], kernel.digest): kernel for record, kernel in answers if kernel is not None}
-    print(f"judging {len(kernels)} different kernels of {len(answers)} answers", file=sys.stderr)
+    title = f"judging {len(kernels)} different kernels of {len(answers)} answers"
 
     def judge(key: tuple[str, str]) -> Evaluation:
-        ground = known[key[0]]
-        return ground.problem.evaluator.evaluate(kernels[key], ground.calibration)
+        ground, kernel = known[key[0]], kernels[key]
+        verdict = ground.problem.evaluator.evaluate(kernel, ground.calibration)
+        return compiled(verdict, kernel, ground.problem, arguments.arch) if verdict.ok and arguments.arch else verdict
 
-    with ThreadPoolExecutor(workers) as pool:
-        verdicts = dict(zip(kernels, pool.map(judge, kernels), strict=True))
+    with ThreadPoolExecutor(arguments.workers) as pool:
+        coming = track(pool.map(judge, kernels), title, len(kernels), console=Console(stderr=True))
+        verdicts = dict(zip(kernels, coming, strict=True))
     told = []
     for record, kernel in answers:
         verdict = verdicts[record["task"], kernel.digest] if kernel is not None else None
         told.append({**record, **judgement(verdict, kernel, known[record["task"]].seed.kernel)})
     return told
+
+
+def compiled(verdict: Evaluation, kernel: Kernel, problem: Problem, arch: str) -> Evaluation:
+    """Returns the verdict on a kernel that must also compile for hardware that need not be here.
+
+    Raises:
+        ConfigError: The language is not compiled ahead of time.
+        FitnessError: It does not compile for ``arch``, or its toolchain is not complete.
+    """
+    language = problem.language
+    if not isinstance(language, AheadLanguage):
+        raise faults.ConfigError(f"--arch: {language.name} is not compiled ahead of time")
+    found = compile_ahead(kernel, problem.task, language, arch)
+    return verdict if found.status is Status.OK else Evaluation(verdict.kernel, found.status, log=found.log)
 
 
 def stage(
@@ -199,7 +219,7 @@ def stage(
             for record, kernel in pool.map(lambda question: ask(question, client), questions):
                 answers.append(({**record, "stage": name}, kernel))
                 keep(answers[-1][0])
-        return judged(answers, known, arguments.workers)
+        return judged(answers, known, arguments)
 
 
 def judged_again(records: Sequence[Record], arguments: argparse.Namespace) -> list[Record]:
@@ -215,7 +235,7 @@ def judged_again(records: Sequence[Record], arguments: argparse.Namespace) -> li
             source = reading.source
             kernel = Kernel(source, wanted.language, wanted.entry_point) if source is not None else None
             answers.append(({**each, "outcome": str(reading.outcome)}, kernel))
-        return judged(answers, known, arguments.workers)
+        return judged(answers, known, arguments)
 
 
 def two_stages(arguments: argparse.Namespace, keep: Callable[[Record], None]) -> list[Record]:
@@ -247,6 +267,7 @@ def options() -> argparse.ArgumentParser:
     parser.add_argument("--samples", type=int, default=48, help="answers for each prompt and task")
     parser.add_argument("--in-flight", type=int, default=48, help="requests open at once")
     parser.add_argument("--workers", type=int, default=1, help="kernels judged at once; timing is alone all the same")
+    parser.add_argument("--arch", default="", help="that a correct kernel must compile for, e.g. sm_90a")
     parser.add_argument("--timeout", type=float, default=600.0, help="seconds for one whole answer")
     parser.add_argument("--gather", type=float, default=0.0, help="seconds in which requests join to one with choices")
     parser.add_argument("--temperature", type=float, default=0.8)

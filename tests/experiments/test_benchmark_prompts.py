@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import importlib.util
 import json
 from collections import Counter
 from pathlib import Path
@@ -156,3 +157,44 @@ def test_the_experiment_on_triton_can_be_run_with_a_server_anywhere() -> None:
     jobs = jobs_of(order.experiment, order.sweep_dir)
     check_jobs(jobs)
     assert (24, "llm_triton") == (len(jobs), order.experiment.name)
+
+
+def triton_answer(change: tuple[str, str]) -> str:
+    source = RowSum().seed_kernel("triton").source.replace("total +=", "total = total +")
+    assert change[0] in source
+    record = {
+        "arm": "plain",
+        "task": "row_sum",
+        "language": "triton",
+        "mode": "full",
+        "model": "m",
+        "finish_reason": "stop",
+    }
+    return json.dumps({**record, "text": f"```python\n{source.replace(*change)}```", "outcome": "parsed"})
+
+
+@pytest.mark.skipif(importlib.util.find_spec("triton") is None, reason="triton is not installed")
+def test_without_a_gpu_a_kernel_must_be_right_in_the_interpreter_and_compile(tmp_path: Path) -> None:
+    stored, out = tmp_path / "answers.jsonl", tmp_path / "judged.jsonl"
+    changes = [("total = total +", "total += 0.0 +"), ("tl.float32", "tl.float16"), ("other=0.0", "other=1.0")]
+    stored.write_text("\n".join(map(triton_answer, changes)) + "\n")
+    settings = ["--arch", "sm_90a", "language=triton", "target=interpret"]
+    assert 0 == main(["--answers", str(stored), "--out", str(out), *settings])
+    assert ["ok", "build_failed", "wrong_value"] == [
+        json.loads(line)["status"] for line in out.read_text().splitlines()
+    ]
+
+
+def test_only_what_is_compiled_ahead_of_time_has_an_architecture(tmp_path: Path, capsys) -> None:
+    stored = tmp_path / "answers.jsonl"
+    record = {
+        "arm": "plain",
+        "task": "row_sum",
+        "language": "cpp",
+        "mode": "full",
+        "model": "m",
+        "finish_reason": "stop",
+    }
+    stored.write_text(json.dumps({**record, "text": VALID, "outcome": "parsed"}) + "\n")
+    assert 0 != main(["--answers", str(stored), "--arch", "sm_90a", "evaluator=quick"])
+    assert "cpp is not compiled ahead of time" in capsys.readouterr().err
