@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..experiment import Experiment
 
 if TYPE_CHECKING:
-    from .tables import RunRow
+    from .run_row import RunRow
 
 NOT_ARMS = frozenset({"seed", "run_dir", "budget", "task", "executor", "experiment"})
 """Keys that two runs of one arm may differ in."""

@@ -72,7 +72,7 @@ def conclude(module: ModuleType | None, sweep_dir: Path, out_dir: Path, *, quiet
 
     Args:
         module: Of the experiment; None where it has none. One whose runs are lines of `RECORDS` has a ``conclude`` of
-            its own.
+            its own, and ``replays`` for `experiments.reproduce`.
         sweep_dir: The records.
         out_dir: Where tables and figures go.
         quiet: Whether to print nothing.

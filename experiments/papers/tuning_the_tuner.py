@@ -22,120 +22,38 @@ seeds.
 from __future__ import annotations
 
 import argparse
-import json
-import multiprocessing
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from functools import cache, partial
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.figure import Figure
-from omegaconf import DictConfig
-from rich.console import Console
-from rich.progress import track
 
 from evolve import stream
-from fitness import TaskError
-from fitness.spaces import RecordedSpace, Space, cutoff_evaluations, willemsen_score
+from fitness.spaces import Space, cutoff_evaluations, willemsen_score
 
 from .. import faults
 from ..analysis.figures import MARKERS
-from ..benchmarks.space_runs import Setup, search
-from ..build import make
-from ..composition import composed
 from ..environment import OF_A_SWEEP, keep_environment
 from ..experiment import FILE_NAME, RECORDS, Experiment, declare, load_experiment
-from ..faults import ConfigError, RunError
+from ..faults import ConfigError
 from ..jobs import alone
 from ..plots import INK, MUTED
-from ..records import json_lines, write_whole
 from ..statistics import interval
 from ..sweep_command import KEYS, read_order
 from .finding import Finding, show_findings, write_findings
 from .question import answer
+from .space_searches import CUTOFF, Record, prepare, read_records, recorded_space, replays, search_all, space_file
 
 if TYPE_CHECKING:
     import pandas as pd
 
-CUTOFF = 0.95
+__all__ = ["conclude", "replays"]
+"""What `experiments.reproduce` asks of an experiment whose runs are lines."""
+
 RESAMPLES = 2000
-
-Record = Mapping[str, Any]
-"""One run: arm, task, seed, and the places in the space of what it evaluated, in order."""
-
-
-def prepare(experiment: Experiment, folder: Path, sweep_dir: Path) -> None:
-    """Keeps the mean times of all spaces with the records.
-
-    Raises:
-        ConfigError: A file is missing, is no complete cache file, or is another one than the sweep began with.
-    """
-    sweep_dir.mkdir(parents=True, exist_ok=True)
-    for task in experiment.tasks:
-        try:
-            text = Space.read(folder / f"{task}.json.gz").means_text()
-        except TaskError as fault:
-            raise ConfigError(f"spaces: {fault}") from fault
-        kept = _file(sweep_dir, task)
-        if kept.exists() and kept.read_text("utf-8") != text:
-            raise ConfigError(f"spaces: {kept} is of another recording; use another hydra.sweep.dir")
-        write_whole(kept, text.encode())
-
-
-def _file(sweep_dir: Path, task: str) -> Path:
-    return sweep_dir / f"{task}.json"
-
-
-@cache
-def _space(path: Path) -> RecordedSpace:
-    """Reads a space once a process."""
-    return RecordedSpace(path)
-
-
-@cache
-def _config(overrides: tuple[str, ...]) -> DictConfig:
-    """Composes a setting once a process."""
-    return composed(overrides)
-
-
-def run(path: Path, overrides: Sequence[str], seed: int) -> list[int | None]:
-    """Searches the space of a file once; returns the places of what was evaluated, in order."""
-    config, space = _config(tuple(overrides)), _space(path)
-    operators = {str(name): make(config, f"operators.{name}") for name in config.operators}
-    setup = Setup(partial(make, config, "search"), lambda: operators, "")
-    found = search(space, setup, cutoff_evaluations(space.space.times_ms, CUTOFF), seed=0, repeat=seed)
-    return [space.position(each.kernel) for each in found]
-
-
-def _job(experiment: Experiment, sweep_dir: Path, arm: str, task: str, seed: int) -> Callable[[], list[int | None]]:
-    """Returns a run as a callable that can be sent to another process."""
-    return partial(run, _file(sweep_dir, task), (*experiment.overrides, *experiment.arms[arm]), seed)
-
-
-def replays(sweep_dir: Path) -> list[Callable[[], None]]:
-    """Returns one callable a recorded run, which makes the run again and compares it with its record.
-
-    It raises a RunError where another configuration was evaluated.
-    """
-    experiment = load_experiment(sweep_dir / FILE_NAME)
-    return [
-        partial(_replay, each, _job(experiment, sweep_dir, each["arm"], each["task"], each["seed"]))
-        for each in read_records(sweep_dir / RECORDS)
-    ]
-
-
-def _replay(record: Record, again: Callable[[], list[int | None]]) -> None:
-    """Makes a run again.
-
-    Raises:
-        RunError: It came out differently.
-    """
-    if again() != record["evaluated"]:
-        name = f"{record['arm']}/{record['task']}/seed_{record['seed']}"
-        raise RunError(f"{name}: the search evaluated other configurations than those that are recorded")
 
 
 def look(experiment: Experiment, records: Sequence[Record], sweep_dir: Path) -> list[Finding]:
@@ -144,7 +62,7 @@ def look(experiment: Experiment, records: Sequence[Record], sweep_dir: Path) -> 
 
     scored = pd.DataFrame({name: [each[name] for each in records] for name in ("arm", "task", "seed")})
     for task, group in scored.groupby("task"):
-        space = _space(_file(sweep_dir, str(task))).space
+        space = recorded_space(space_file(sweep_dir, str(task))).space
         scored.loc[group.index, "score"] = scores([records[place]["evaluated"] for place in group.index], space)
     arms = list(experiment.arms)
     means = scored.groupby(["arm", "task"])["score"].mean().unstack("task").loc[arms]
@@ -244,34 +162,6 @@ def _figure(left_out: pd.DataFrame, means: pd.DataFrame, default: str) -> Figure
     return made
 
 
-def search_all(experiment: Experiment, sweep_dir: Path, num_processes: int) -> None:
-    """Runs what is not yet in the records, and adds a line for each run as it ends."""
-    path = sweep_dir / RECORDS
-    known = read_records(path)
-    done = {(each["arm"], each["task"], each["seed"]) for each in known}
-    left = [(arm, task, seed) for seed in experiment.seeds for task in experiment.tasks for arm in experiment.arms]
-    left = [each for each in left if each not in done]
-    # A line that a killed attempt has torn is not written on.
-    write_whole(path, "".join(json.dumps(each) + "\n" for each in known).encode())
-    pool = ProcessPoolExecutor(num_processes, mp_context=multiprocessing.get_context("spawn"))
-    try:
-        running = {pool.submit(_job(experiment, sweep_dir, *each)): each for each in left}
-        with path.open("a", encoding="utf-8") as file:
-            for future in track(as_completed(running), "searching", len(left), console=Console(stderr=True)):
-                arm, task, seed = running[future]
-                record = {"arm": arm, "task": task, "seed": seed, "evaluated": future.result()}
-                file.write(json.dumps(record) + "\n")
-                file.flush()
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
-
-
-def read_records(path: Path) -> list[dict[str, Any]]:
-    """Returns the records of all runs, in the order of seeds, tasks and arms; none where there is no file."""
-    single = {(each["seed"], each["task"], each["arm"]): each for each in json_lines(path)}
-    return [single[key] for key in sorted(single)]
-
-
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the command."""
     return faults.main(partial(_command, sys.argv[1:] if argv is None else argv))
@@ -294,7 +184,7 @@ def _command(argv: Sequence[str]) -> int:
     with alone(order.sweep_dir):
         if folder:
             prepare(order.experiment, Path(folder), order.sweep_dir)
-        elif not all(_file(order.sweep_dir, task).exists() for task in order.experiment.tasks):
+        elif not all(space_file(order.sweep_dir, task).exists() for task in order.experiment.tasks):
             raise ConfigError("spaces: missing; give spaces=FOLDER with the recorded spaces, see --help")
         experiment = declare(order.experiment, order.sweep_dir)
         keep_environment({}, {}, order.sweep_dir / OF_A_SWEEP)

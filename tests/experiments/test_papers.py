@@ -19,6 +19,7 @@ from experiments.papers import (
     evaluator_hardness,
     neutral_chains,
     shape_specialisation,
+    space_searches,
     trace_forensics,
     tuning_the_tuner,
     warm_start,
@@ -88,7 +89,7 @@ def test_an_unknown_scale_is_refused() -> None:
 def test_a_run_is_scored_by_hand(tmp_path: Path) -> None:
     """Against the definition: P = (baseline - best) / (baseline - optimum), the worst time before the first valid one."""
     space = RecordedSpace(write_space(tmp_path / "toy.json")).space
-    budget = cutoff_evaluations(space.times_ms, tuning_the_tuner.CUTOFF)
+    budget = cutoff_evaluations(space.times_ms, space_searches.CUTOFF)
     failed, slow = min(space.failures), int(np.nanargmax(space.times_ms))
     optimum, worst = space.optimum_ms, float(np.nanmax(space.times_ms))
     best = [worst, worst, *[optimum] * (budget - 2)]
@@ -107,11 +108,11 @@ def tuner_sweep(tmp_path: Path, seeds: tuple[int, ...]) -> tuple[Experiment, Pat
     for task in few.tasks:
         write_space(tmp_path / f"{task}.json.gz")
     sweep = tmp_path / "sweep"
-    tuning_the_tuner.prepare(few, tmp_path, sweep)
+    space_searches.prepare(few, tmp_path, sweep)
     for space in tmp_path.glob("*.json.gz"):
         space.unlink()
     declare(few, sweep)
-    tuning_the_tuner.search_all(few, sweep, 1)
+    space_searches.search_all(few, sweep, 1)
     return few, sweep
 
 
@@ -120,11 +121,11 @@ def test_the_tuner_searches_goes_on_and_concludes_without_the_spaces(tmp_path: P
     records = sweep / "records.jsonl"
     with records.open("a") as file:
         file.write('{"arm": "torn')
-    before = tuning_the_tuner.read_records(records)
+    before = space_searches.read_records(records)
     more = replace(few, seeds=(0, 1))
     declare(more, sweep)
-    tuning_the_tuner.search_all(more, sweep, 2)
-    after = tuning_the_tuner.read_records(records)
+    space_searches.search_all(more, sweep, 2)
+    after = space_searches.read_records(records)
     for out in ("first", "second"):
         tuning_the_tuner.conclude(sweep, tmp_path / out, quiet=True)
 
@@ -136,14 +137,14 @@ def test_the_tuner_searches_goes_on_and_concludes_without_the_spaces(tmp_path: P
 
 def test_a_run_of_the_tuner_is_replayed_and_a_touched_one_is_found(tmp_path: Path) -> None:
     _, sweep = tuner_sweep(tmp_path, (0,))
-    for again in tuning_the_tuner.replays(sweep):
+    for again in space_searches.replays(sweep):
         again()
-    records = tuning_the_tuner.read_records(sweep / "records.jsonl")
+    records = space_searches.read_records(sweep / "records.jsonl")
     records[4]["evaluated"][-2:] = reversed(records[4]["evaluated"][-2:])
     (sweep / "records.jsonl").write_text("".join(json.dumps(each) + "\n" for each in records))
 
     with pytest.raises(RunError, match=f"{records[4]['arm']}/{records[4]['task']}/seed_0: the search evaluated other"):
-        tuning_the_tuner.replays(sweep)[4]()
+        space_searches.replays(sweep)[4]()
 
 
 def test_a_sweep_of_the_tuner_is_not_continued_on_another_recording(tmp_path: Path) -> None:
@@ -153,7 +154,7 @@ def test_a_sweep_of_the_tuner_is_not_continued_on_another_recording(tmp_path: Pa
         path.write_text(path.read_text().replace("Board", "Another board"))
 
     with pytest.raises(ConfigError, match=r"spaces: .*\.json is of another recording; use another hydra\.sweep\.dir"):
-        tuning_the_tuner.prepare(few, tmp_path, sweep)
+        space_searches.prepare(few, tmp_path, sweep)
 
 
 def test_a_walk_counts_programs_skeletons_and_cycles() -> None:
