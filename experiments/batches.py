@@ -20,6 +20,8 @@ from .records import write_whole
 
 CONSOLE = "console.log"
 LISTED = "jobs.json"
+LAST_BYTES = 65_536
+"""Of a console's output, in which a run says why it failed."""
 POLL_S = 0.2
 GRACE_S = 30.0
 
@@ -207,6 +209,8 @@ def _last_words(log: Path, console: Path, exit_status: int) -> str:
 
 
 def _lines(path: Path) -> Iterator[str]:
-    """Yields the last lines of a text file; nothing where there is none."""
+    """Yields the last lines of a text file, however long it is; nothing where there is none."""
     if path.exists():
-        yield from path.read_text("utf-8", errors="replace").splitlines()[-200:]
+        with path.open("rb") as file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - LAST_BYTES))
+            yield from file.read().decode("utf-8", errors="replace").splitlines()

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from .names import DISTRIBUTION, PACKAGES
-from .records import write_whole
+from .records import text_of, write_whole
 
 SCHEMA = "kernelwright.environment/1"
 LIBRARIES = (
@@ -122,7 +122,7 @@ def keep_environment(facts: Mapping[str, Any], choices: Mapping[str, str], path:
     now = here() | dict(facts)
     record: dict[str, Any] = {"schema": SCHEMA, "choices": dict(choices), **now}
     if path.exists():
-        first = json.loads(path.read_text(encoding="utf-8"))
+        first = json.loads(text_of(path))
         changed = {key: value for key, value in now.items() if first.get(key) != value}
         later = first.get("later_attempts", [])
         if not changed or (later and later[-1] == changed):

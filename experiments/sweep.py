@@ -22,6 +22,7 @@ from .analysis.tables import FAILURE
 from .composition import composed
 from .faults import ConfigError
 from .jobs import quoted
+from .records import text_of
 from .settings import check_settings
 
 started: list[Path] = []
@@ -124,7 +125,7 @@ def _job_cells(job: Path) -> tuple[str, ...]:
 
 def _json(path: Path) -> dict[str, Any]:
     """Returns a JSON object; empty where there is no file."""
-    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    return json.loads(text_of(path)) if path.exists() else {}
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ from .analysis.tables import FAILURE
 from .batches import Batch
 from .experiment import Experiment
 from .jobs import Job
+from .records import text_of
 from .wording import duration_text
 
 RATE_AFTER = 0.02
@@ -97,7 +98,7 @@ class Watch:
 def error_of(job: Job) -> str:
     """Returns why a job failed."""
     path = job.run_dir / FAILURE
-    return str(json.loads(path.read_text("utf-8"))["error"]) if path.exists() else ""
+    return str(json.loads(text_of(path))["error"]) if path.exists() else ""
 
 
 def summary(jobs: Sequence[Job], console: Console) -> bool:

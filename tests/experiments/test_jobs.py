@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from experiments.batches import Batch, multirun_batch, plain_batches, run_batches
+from experiments.batches import Batch, _last_words, multirun_batch, plain_batches, run_batches
 from experiments.benchmarks.synthetic import Invented, write_run
 from experiments.experiment import Experiment, from_plain
 from experiments.faults import ConfigError, RunError
@@ -179,6 +179,16 @@ def test_a_refused_sweep_changes_nothing_and_is_one_line(tmp_path: Path, capsys:
     assert (1, 1) == (status, len(said))
     assert "another sweep is at work in this folder" in said[0]
     assert [".lock"] == [path.name for path in (tmp_path / "sweep").iterdir()]
+
+
+def test_the_reason_is_found_behind_any_amount_of_output(tmp_path: Path) -> None:
+    console = tmp_path / "console.log"
+    with console.open("wb") as file:
+        file.truncate(1_000_000_000)
+        file.seek(0, os.SEEK_END)
+        file.write(b"\nerror: no compiler here\n")
+
+    assert "no compiler here" == _last_words(tmp_path / "run.log", console, 1)
 
 
 def test_the_same_again_runs_only_what_is_not_finished(tmp_path: Path) -> None:
