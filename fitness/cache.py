@@ -107,9 +107,9 @@ class Cache:
         return final
 
     @contextmanager
-    def machine_lock(self, name: str) -> Iterator[None]:
+    def machine_lock(self, name: str, *, shared: bool = False) -> Iterator[None]:
         """Holds a lock on something of this machine; the folder may be shared by many, as homes of clusters are."""
-        with self.lock(f"{name}@{_machine()}"):
+        with self.lock(f"{name}@{_machine()}", shared=shared):
             yield
 
     @contextmanager

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import numpy as np
 
-from ..cache import Cache
 from ..check import Case, Findings
 from ..contest import Contest, Rival
 from ..errors import FitnessError, SandboxError
@@ -27,10 +26,11 @@ from ..settings import Settings
 from ..static import Metrics
 from ..target import Target
 from ..task import Task
-from .conditions import Conditions, summary, take_turns
+from .conditions import Conditions, summary
 from .counters import Counters
 from .session import DeviceSession, device_cell, start_device
-from .timing import DeviceStopwatch, Exam, check_on_device, profiled, rehearse
+from .timing import DeviceStopwatch, Exam, check_on_device, has_rehearsed, profiled, rehearse
+from .turns import Turns
 from .zygote import Zygote
 
 _LOG = logging.getLogger("kernelwright.fitness")
@@ -55,7 +55,6 @@ class DeviceBench:
         self.sandbox, self.task, self.target, self.settings = sandbox, task, target, settings
         self.gate = Gate()
         self._lock = threading.Lock()
-        self._timing: dict[int, threading.Lock] = {}
         self._devices: tuple[Path, ...] = getattr(target, "device_files", tuple)()
         cell = device_cell(self._devices, target.environment(0))
         self._zygote: Zygote | None = Zygote(sandbox, cell, _START_S)
@@ -84,8 +83,8 @@ class DeviceBench:
         try:
             findings = check_on_device(session, self.task, self._cases(material))
             if self.target.measures_time:
-                rehearse(session, self._exams_of(material), self._is_cold)
-            observed = profiled(session, self._exams_of(material)[0]) if self.settings.profiler else ()
+                self._rehearse(session, self._exams_of(material), device)
+            observed = self._profiled(session, material, device) if self.settings.profiler else ()
             if session.compile_s > self.settings.build_timeout_s:
                 limit = f"evaluator.build_timeout_s={self.settings.build_timeout_s:g}"
                 raise Failed(Status.BUILD_TIMEOUT, f"its first calls compiled for {session.compile_s:.1f} s: {limit}")
@@ -107,7 +106,7 @@ class DeviceBench:
         if self._counters is None:
             return ()
         pool, environment = self._exams_of(material)[0].pool, self.target.environment(device)
-        with self._alone_on(device):
+        with self._turns(device).alone():
             return self._counters.count(artifact, self.task, pool.entries[0].inputs, pool.workload.axes, environment)
 
     def _static(self, artifact: Artifact, session: DeviceSession) -> Metrics:
@@ -173,25 +172,32 @@ class DeviceBench:
     @contextmanager
     def _slot(self, session: DeviceSession, exams: Sequence[Exam], device: int) -> Iterator[None]:
         """Waits for the device with a candidate that is ready: nobody must wait while it compiles."""
-        session.limit(self.settings.build_timeout_s + self.settings.run_timeout_s)
-        rehearse(session, exams, self._is_cold)
-        with self._alone_on(device):
+        self._rehearse(session, exams, device)
+        with self._turns(device).alone():
             yield
+
+    def _rehearse(self, session: DeviceSession, exams: Sequence[Exam], device: int) -> None:
+        """Rehearses while nothing is timed: uploads and launches at full size would be seen in the times of others."""
+        if has_rehearsed(session, exams):
+            return
+        with self._turns(device).together():
+            session.limit(self.settings.build_timeout_s + self.settings.run_timeout_s)
+            rehearse(session, exams, self._is_cold)
+
+    def _profiled(self, session: DeviceSession, material: Material, device: int) -> tuple[str, ...]:
+        with self._turns(device).together():
+            session.limit(self.settings.build_timeout_s + self.settings.run_timeout_s)
+            return profiled(session, self._exams_of(material)[0])
 
     @property
     def _is_cold(self) -> bool:
         return self.settings.cache_regime == "cold"
 
-    @contextmanager
-    def _alone_on(self, device: int) -> Iterator[None]:
-        take_turns()
-        with self._lock:
-            lock = self._timing.setdefault(device, threading.Lock())
+    def _turns(self, device: int) -> Turns:
         # By what the driver calls it: two runs with a GPU each have both a device 0.
         shown = self.target.environment(device)
         name = next((value for key, value in shown.items() if key.endswith("VISIBLE_DEVICES")), device)
-        with lock, Cache().machine_lock(f"timing-{self.target.name}-{name}"):
-            yield
+        return Turns(f"{self.target.name}-{name}")
 
     def _exams_of(self, material: Material) -> tuple[Exam, ...]:
         with self._lock:
@@ -201,7 +207,7 @@ class DeviceBench:
 
     def peaks(self) -> tuple[float, float]:
         """Returns measured bytes and floating-point operations a second of the first device."""
-        with self._start(0) as session:
+        with self._start(0) as session, self._turns(0).alone():
             answer, _ = session.process.request({"command": "peaks"})
             peaks = {str(name): float(value) for name, value in answer["peaks"].items()}
             return peaks["bytes_per_s"], max(value for name, value in peaks.items() if name.startswith("flops"))

@@ -114,13 +114,18 @@ def check_on_device(session: DeviceSession, task: Task, cases: Sequence[Case]) -
     return Findings(session.max_rel_error, session.flags)
 
 
+def has_rehearsed(session: DeviceSession, exams: Sequence[Exam]) -> bool:
+    """Whether a kernel has seen these timed sizes, and no others since."""
+    return session.rehearsed == {exam.name for exam in exams}
+
+
 def rehearse(session: DeviceSession, exams: Sequence[Exam], flush: bool) -> None:
     """Shows a loaded kernel the timed sizes before it is timed: uploads data, and lets it compile and tune.
 
     Raises:
         Failed: The kernel is not right.
     """
-    if session.rehearsed == {exam.name for exam in exams}:
+    if has_rehearsed(session, exams):
         return
     if session.rehearsed:
         session.process.request({"command": "forget"})
