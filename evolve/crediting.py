@@ -18,7 +18,11 @@ def as_told(client: Client | None, draw: Callable[[], np.random.Generator]) -> C
     Operators ask from threads, while later slots are committed and rewarded: without this, which model
     answers would depend on who is faster.
     """
-    return client.snapshot(int(draw().integers(2**63))) if isinstance(client, Rewarded) else client
+    if client is None or not isinstance(
+        client, Rewarded
+    ):  # asking for a protocol takes longer than a slot without a model
+        return client
+    return client.snapshot(int(draw().integers(2**63)))
 
 
 def reward_arm(client: Client | None, individual: Individual, parents: Sequence[Individual]) -> None:
@@ -29,7 +33,7 @@ def reward_arm(client: Client | None, individual: Individual, parents: Sequence[
         individual: That was committed.
         parents: That its operator was given.
     """
-    if not isinstance(client, Rewarded):
+    if client is None or not isinstance(client, Rewarded):
         return
     to_beat = min((parent.cost for parent in parents if parent.fitness.valid), default=math.inf)
     saved = 1.0 - individual.cost / to_beat if math.isfinite(to_beat) and to_beat > 0 else 0.0
