@@ -127,13 +127,19 @@ class Cache:
         return f"evaluator-{pid}@{_machine()}"
 
     def show(self) -> int:
-        """Holds this process's sign until it ends; returns the descriptor."""
+        """Holds this process's sign until it ends; returns the descriptor.
+
+        Others may hold it, too: threads of this process, and processes of the same number in other containers.
+        """
         fd = self._open(self.sign(os.getpid()))
-        fcntl.flock(fd, fcntl.LOCK_EX)
+        fcntl.flock(fd, fcntl.LOCK_SH)
         return fd
 
     def shows(self, pid: int) -> bool:
-        """Whether a process of this machine holds its sign: it is an evaluator of this user."""
+        """Whether a process of this machine holds its sign: it is an evaluator of this user.
+
+        Looking takes the lock for a moment; who else looks at that moment sees a sign that nobody holds.
+        """
         try:
             fd = os.open(self._path(self.sign(pid)), os.O_RDWR | os.O_CLOEXEC)
         except OSError:

@@ -26,7 +26,7 @@ from ..settings import Settings
 from ..static import Metrics
 from ..target import Target
 from ..task import Task
-from .conditions import Conditions, summary
+from .conditions import Conditions, summary, take_turns
 from .counters import Counters
 from .session import DeviceSession, device_cell, start_device
 from .timing import DeviceStopwatch, Exam, check_on_device, has_rehearsed, profiled, rehearse
@@ -102,6 +102,9 @@ class DeviceBench:
         """Returns what hardware counters tell of one call at a timed size; nothing where none can be read.
 
         Nothing is timed on the device meanwhile, and whatever the kernel does has no consequence.
+
+        Raises:
+            SandboxError: The process cannot be confined.
         """
         if self._counters is None:
             return ()
@@ -216,6 +219,7 @@ class DeviceBench:
 
     def _start(self, device: int) -> DeviceSession:
         """Returns a worker whose device is awake; forked where that works, else a program of its own."""
+        take_turns()  # from the first moment that others can see one of ours on a device
         environment = self.target.environment(device)
         if self._zygote is not None:
             try:

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
 from ..cache import Cache
-from .conditions import take_turns
 
 
 class Turns:
@@ -23,14 +22,12 @@ class Turns:
     @contextmanager
     def alone(self) -> Iterator[None]:
         """Waits until nobody else has a turn, and keeps others out."""
-        take_turns()
         with self._door(), self._cache.machine_lock(self._name):
             yield
 
     @contextmanager
     def together(self) -> Iterator[None]:
         """Waits until nobody is alone there, and keeps out who wants to be."""
-        take_turns()
         with ExitStack() as turn:
             with self._door():
                 turn.enter_context(self._cache.machine_lock(self._name, shared=True))

@@ -99,3 +99,25 @@ def test_two_machines_that_share_a_folder_do_not_wait_for_each_other(tmp_path, m
         monkeypatch.setattr("fitness.cache._machine", lambda: "another")
         with Cache(tmp_path).machine_lock("timing"):
             assert 2 == len(list((tmp_path / "locks").iterdir()))
+
+
+def test_a_sign_is_seen_while_it_is_held(tmp_path):
+    cache = Cache(tmp_path)
+    before = cache.shows(os.getpid())
+    held = cache.show()
+    during = cache.shows(os.getpid())
+    os.close(held)
+
+    assert (False, True, False) == (before, during, cache.shows(os.getpid()))
+
+
+def test_nobody_waits_to_show_a_sign(tmp_path):
+    """Threads may come together, and containers that share a cache have processes of one number."""
+    held = [Cache(tmp_path).show()]
+    other = threading.Thread(target=lambda: held.append(Cache(tmp_path).show()), daemon=True)
+    other.start()
+    other.join(20.0)
+
+    assert 2 == len(held)
+    for descriptor in held:
+        os.close(descriptor)
