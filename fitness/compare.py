@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 Array = NDArray[Any]
 
 _PART = 1 << 15
-"""Elements that are compared at once."""
+"""Elements that are compared at once; a longer row is not divided."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ def judge(outputs: Mapping[str, Array], expected: Mapping[str, Array], tolerance
 
 
 def _parts(shape: tuple[int, ...]) -> Iterator[tuple[slice, ...]]:
-    """Yields rows by the thousand: what is computed of them then stays in the processor's cache."""
+    """Yields slices of as many rows as have `_PART` elements: what is computed of them stays in a cache."""
     if not shape:
         yield ()
         return

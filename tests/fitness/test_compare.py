@@ -1,7 +1,10 @@
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
 
-from fitness.compare import judge, same_bits
+from fitness.compare import Verdict, errors, judge, largest_finite, same_bits
 
 
 def verdict(found, wanted, tolerance=0.0):
@@ -61,3 +64,60 @@ def test_the_error_is_relative_to_the_largest_magnitude():
 
 def test_zeros_of_other_signs_are_other_bits():
     assert not same_bits({"y": np.float32([0.0])}, {"y": np.float32([-0.0])})
+
+
+# ---- by parts and at once ----------------------------------------------------------------------------------
+
+
+def judged_at_once(found, wanted, tolerance):
+    """What `judge` says, computed of whole arrays."""
+    if not wanted.size:
+        return Verdict(True, 0.0)
+    error = errors(found, wanted)
+    worst = float(error.max()) / (largest_finite(wanted) or 1.0)
+    bad = np.broadcast_to(~(error <= tolerance) | ~np.isfinite(error), wanted.shape)
+    if not bad.any():
+        return Verdict(True, worst)
+    at = np.unravel_index(int(np.argmax(np.where(bad, error, -1.0))), found.shape)
+    place = ", ".join(map(str, at))
+    told = f"y[{place}] is {found[at]:.9g}, expected {wanted[at]:.9g}; {bad.sum()} of {bad.size} elements are wrong"
+    return Verdict(False, worst, told)
+
+
+NUMBERS = {
+    "f": st.sampled_from([0.0, -0.0, 1.0, -1.0, 1.05, 3.0, 6e4, np.nan, np.inf, -np.inf]),
+    "i": st.sampled_from([0, 1, -1, 7, 2**31 - 1, -(2**31)]),
+}
+
+
+@st.composite
+def outputs(draw):
+    """An output, what is expected, and a tolerance that is broadcast to it."""
+    dtype = np.dtype(draw(st.sampled_from(["float16", "float32", "float64", "int32", "int64"])))
+    shape = draw(arrays.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=5))
+    wanted = draw(arrays.arrays(np.float64 if dtype.kind == "f" else np.int64, shape, elements=NUMBERS[dtype.kind]))
+    other = draw(arrays.arrays(np.float64 if dtype.kind == "f" else np.int64, shape, elements=NUMBERS[dtype.kind]))
+    is_wrong = draw(arrays.arrays(bool, shape, elements=st.integers(0, 9).map(lambda each: each == 0)))
+    found = np.where(is_wrong, other, wanted).astype(dtype)
+    sides = tuple(draw(st.sampled_from([1, side])) for side in shape)[draw(st.integers(0, len(shape))) :]
+    limits = st.sampled_from([0.0, 0.06, 5.0, np.inf, np.nan])
+    return found, wanted, draw(arrays.arrays(np.float64, sides, elements=limits))
+
+
+@given(outputs(), st.sampled_from([1, 2, 7, 1 << 15]))
+def test_parts_are_judged_as_the_whole(drawn, part):
+    found, wanted, tolerance = drawn
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("fitness.compare._PART", part)
+        by_parts = verdict(found, wanted, tolerance)
+
+    assert judged_at_once(found, wanted, tolerance) == by_parts
+
+
+@pytest.mark.parametrize("at", [(0, 0), (16, 1023), (32, 0), (99, 1023)])
+def test_one_wrong_element_of_many_parts_is_found(at):
+    wanted = np.ones((100, 1024))
+    found = wanted.astype(np.float32)
+    found[at] = 2.0
+
+    assert f"y[{at[0]}, {at[1]}] is 2, expected 1; 1 of 102400 elements are wrong" == verdict(found, wanted, 0.5).reason
