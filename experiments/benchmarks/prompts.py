@@ -180,7 +180,7 @@ def compiled(verdict: Evaluation, kernel: Kernel, problem: Problem, arch: str) -
 
     Raises:
         ConfigError: The language is not compiled ahead of time.
-        FitnessError: It does not compile for ``arch``, or its toolchain is not complete.
+        FitnessError: The language compiles nothing for ``arch``, or its toolchain is not complete.
     """
     language = problem.language
     if not isinstance(language, AheadLanguage):
@@ -291,17 +291,17 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _command(argv: Sequence[str]) -> int:
     arguments = options().parse_args(argv)
-    with ExitStack() as stack:
-        out = stack.enter_context(arguments.out.open("w", encoding="utf-8")) if arguments.out is not None else None
+    if arguments.answers:  # which may lie where the records will
+        records = judged_again(stored(arguments.answers), arguments)
+    else:
+        with ExitStack() as stack:
+            out = stack.enter_context(arguments.out.open("w", encoding="utf-8")) if arguments.out is not None else None
 
-        def keep(record: Record) -> None:
-            if out is not None:
-                out.write(json.dumps(record) + "\n")
-                out.flush()
+            def keep(record: Record) -> None:
+                if out is not None:
+                    out.write(json.dumps(record) + "\n")
+                    out.flush()
 
-        if arguments.answers:
-            records = judged_again(stored(arguments.answers), arguments)
-        else:
             records = two_stages(arguments, keep)
     if arguments.out is not None:  # again, with the verdicts
         write_whole(arguments.out, "".join(json.dumps(each) + "\n" for each in records).encode())

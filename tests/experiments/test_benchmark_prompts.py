@@ -72,6 +72,15 @@ def test_stored_answers_are_judged_again_without_a_model(tmp_path: Path, capsys)
     assert (True, True) == ("copy of the parent 1" in said, "2/2 valid (34% to 100%), 1 different" in said)
 
 
+def test_stored_answers_may_be_judged_in_place(tmp_path: Path) -> None:
+    path = tmp_path / "answers.jsonl"
+    answer = {"arm": "plain", "text": VALID, "task": "row_sum", "mode": "full", "finish_reason": "stop"}
+    path.write_text(json.dumps(answer) + "\n")
+
+    assert 0 == main(["--answers", str(path), "--out", str(path), "evaluator=quick"])
+    assert ["ok"] == [json.loads(line)["status"] for line in path.read_text().splitlines()]
+
+
 def test_an_unknown_prompt_is_one_line(capsys) -> None:
     with fake_server() as fake:
         assert 2 == main(["--url", fake.url, "--tasks", "row_sum", "--arms", "splendid", "evaluator=quick"])
