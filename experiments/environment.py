@@ -85,7 +85,8 @@ def code_digest() -> str:
     A commit may be lost or rewritten; what has the same digest is the same code.
     """
     found = hashlib.sha256()
-    for path in sorted(path for package in (*PACKAGES, "hydra_plugins") for path in (HOME / package).rglob("*")):
+    folders = (*PACKAGES, "hydra_plugins/kernelwright")  # in an environment, plugins of others lie beside ours
+    for path in sorted(path for folder in folders for path in (HOME / folder).rglob("*")):
         name = path.relative_to(HOME).as_posix()
         if path.is_file() and "/__pycache__/" not in name and not name.startswith("experiments/results/"):
             content = path.read_bytes()

@@ -68,6 +68,8 @@ def test_the_digest_is_that_of_the_code_whatever_became_of_the_commit(checkout: 
     (checkout / "evolve" / "__pycache__" / "a.pyc").write_bytes(b"compiled")
     (checkout / "experiments" / "results").mkdir(parents=True)
     (checkout / "experiments" / "results" / "table.csv").write_text("1\n")
+    (checkout / "hydra_plugins" / "of_others").mkdir(parents=True)
+    (checkout / "hydra_plugins" / "of_others" / "launcher.py").write_text("b = 1\n")
     git(checkout, "commit", "-q", "--allow-empty", "-m", "another commit")
     same = digest()
     (checkout / "evolve" / "a.py").rename(checkout / "evolve" / "b.py")
