@@ -213,10 +213,10 @@ class Sandbox:
         if self.mechanism == "limits":
             return list(command)
         argv = self._wrap(replace(cell, scratch=None, writes=(*cell.writes, scratches)), list(command))
-        at = argv.index("--")
         # It leaves when its parent hangs up; this flag would look at the thread that happened to start it.
-        before = [each for each in argv[:at] if each != "--die-with-parent"]
-        return [*before[:-2], "--dir", "/scratch", *before[-2:], *argv[at:]]
+        argv.remove("--die-with-parent")
+        at = argv.index("--remount-ro")
+        return [*argv[:at], "--dir", "/scratch", *argv[at:]]
 
     def _wrap(self, cell: Cell, arguments: list[str]) -> list[str]:
         if self.mechanism == "limits":

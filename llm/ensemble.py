@@ -79,9 +79,10 @@ class Ensemble:
     """A client that passes each request to one of its arms.
 
     A search asks the `snapshot` of a slot, made when the slot is planned: what was told until then and the run's
-    seed decide who answers, and slots on their way count as failures, so that a whole batch does not go to one
-    arm. Neither threads nor clocks have a say, and since the journal keeps who answered and who did not, a resumed
-    run is told the same and comes back to the same state without any of its own being stored.
+    seed decide who answers. To UCB1, slots on their way count as failures, so that a whole batch does not go to one
+    arm; the other choices draw for each slot. Neither threads nor clocks have a say, and since the journal keeps who
+    answered and who did not, a resumed run is told the same and comes back to the same state without any of its own
+    being stored.
 
     When the server of an arm is the trouble, the next best arm is asked. An arm that gave no answer is asked last
     for the next 2 slots, then tried again, then left alone for 4, and so on up to `ledger.LONGEST_REST`.

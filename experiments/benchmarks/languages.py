@@ -4,7 +4,7 @@ python -m experiments.benchmarks.languages [--json OUT] [--tasks all] [--languag
 
 A line is one language on one target: the seed kernels of the tasks, through the evaluator, or (targets named after an
 architecture) through the compiler alone. Without ``--tasks`` it is one task a language, the first that has a seed.
-Targets whose hardware or toolchain is not here get a line too, and a reason. The README's table is made of these lines.
+Targets whose hardware or toolchain is not here get a line too, and a reason. The README's table sums up such lines.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import fnmatch
 import json
-import platform
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -30,7 +29,7 @@ from fitness.ahead import AheadLanguage, compile_ahead
 from fitness.languages import Cpp, Cuda, Cute, FlyDSL, Hip, Numba, OpenCL, Torch, Triton
 from fitness.targets import Amd, Cpu, Interpret, Nvidia
 
-from ..environment import git_revision, versions
+from ..environment import here
 
 SCHEMA = "kernelwright.languages/1"
 LANGUAGES: tuple[Language, ...] = (Cpp(), Numba(), OpenCL(), Triton(), Cuda(), Cute(), Torch(), Hip(), FlyDSL())
@@ -219,10 +218,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     console.print(table(made))
     if arguments.json:
-        facts = {"schema": SCHEMA, **versions(), "git_revision": git_revision(), "platform": platform.platform()}
-        arguments.json.write_text(
-            json.dumps({**facts, "lines": [asdict(line) for line in made]}, indent=1) + "\n", encoding="utf-8"
-        )
+        record = {"schema": SCHEMA, **here(), "lines": [asdict(line) for line in made]}
+        arguments.json.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     return 0
 
 

@@ -123,7 +123,11 @@ class Counters:
     def count(
         self, artifact: Artifact, task: Task, inputs: Arrays, axes: Mapping[str, int], environment: Mapping[str, str]
     ) -> tuple[str, ...]:
-        """Returns sentences on one call; none where ncu may not read counters, or the kernel ends without a count."""
+        """Returns sentences on one call; none where ncu may not read counters, or the kernel ends without a count.
+
+        Raises:
+            SandboxError: The process cannot be confined.
+        """
         metrics = self._probed(environment)
         if not metrics:
             return ()
