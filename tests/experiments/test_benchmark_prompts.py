@@ -9,7 +9,7 @@ import pytest
 
 from experiments.benchmarks import prompts
 from experiments.benchmarks.prompt_essence import essence_of
-from experiments.benchmarks.prompt_rates import best_arm, interval, ratio, table
+from experiments.benchmarks.prompt_rates import best_arm, interval, ratio, table, valid
 from experiments.benchmarks.prompts import main, stored
 from experiments.jobs import jobs_of
 from experiments.reproduce import RESULTS
@@ -101,6 +101,19 @@ def test_the_stored_answers_are_read_as_when_they_were_recorded() -> None:
         reading = read_answer(each["text"], wanted, task.seed_kernel("cpp").source, each["mode"], each["finish_reason"])
         assert each["outcome"] == reading.outcome
     assert "default / plain: 2.33 times as many valid kernels (0.39 to 13.93)" in table(records)
+
+
+def test_what_is_said_of_the_default_prompt_on_triton_is_what_its_answers_were_judged() -> None:
+    records = stored([RESULTS / "prompts_triton_h200" / "answers.jsonl.gz"])
+    members = {arm: [each for each in records if each["arm"] == arm] for arm in ("plain", "default")}
+    repeats = sum(
+        bool(each["copy"] and each["status"] == "ok") or each["outcome"] == "unchanged" for each in members["plain"]
+    )
+
+    assert [128, 128] == [len(each) for each in members.values()]
+    assert [6, 87, 59] == [valid(members["plain"]), valid(members["default"]), repeats]
+    said = (RESULTS.parents[1] / "README.md").read_text()
+    assert "87 of 128 answers are correct and new, against 6 with a plain prompt, whose other 59 correct" in said
 
 
 def test_a_prompt_is_chosen_on_some_tasks_and_tried_on_others(tmp_path: Path, capsys) -> None:
