@@ -247,3 +247,14 @@ def test_what_cannot_be_counted_is_too_much(tmp_path, monkeypatch):
 
 def test_a_folder_that_is_gone_holds_nothing(tmp_path):
     assert 0.0 == used_bytes(tmp_path / "gone", NOBODY)
+
+
+def test_what_lies_behind_an_absolute_link_of_the_system_is_read(sandbox):
+    """Toolkits are installed behind such links, e.g. /usr/local/cuda."""
+    links = (each for each in Path("/usr/bin").iterdir() if each.is_symlink() and os.readlink(each).startswith("/etc/"))
+    link = next((each for each in links if os.path.realpath(each).startswith("/usr/")), None)
+    if link is None:
+        pytest.skip("no program below /usr/bin is an absolute link to one below /usr")
+    done = sandbox.run(("/usr/bin/head", "-c", "1", str(link)), Cell(reads=(link,)), LIMITS)
+
+    assert done.ok, done.log
