@@ -29,12 +29,12 @@ import numpy as np
 from ..errors import SandboxError
 from ..evaluation import JSON
 from ..logs import plain
-from ..sandbox import Completed, Limits, Sandbox
+from ..sandbox import Completed, Sandbox
 from ..session import Artifact
 from ..task import Task
-from .process import DISK_BYTES, Arrays
+from .process import Arrays
 from .profiler import cleaned
-from .session import device_cell, load_message
+from .session import candidate_limits, load_message, scratch_cell
 
 _LOG = logging.getLogger("kernelwright.fitness")
 _WORKER = Path(__file__).resolve().parent.parent / "workers" / "counted.py"
@@ -174,26 +174,13 @@ class Counters:
 
     def _started(self, scratch: Path, command: Sequence[str], environment: Mapping[str, str]) -> Completed:
         scratch.chmod(0o777)  # the sandbox's user is another one
-        home = "/scratch" if self._sandbox.mechanism == "bubblewrap" else str(scratch)
         own = {
-            "HOME": home,
-            "TMPDIR": home,
-            "TRITON_CACHE_DIR": f"{home}/triton",
-            "TORCHINDUCTOR_CACHE_DIR": f"{home}/inductor",
             "NV_COMPUTE_PROFILER_LOCAL_CONNECTION_OVERRIDE": "uds",  # local sockets are all that the sandbox allows
             "NV_COMPUTE_PROFILER_DISABLE_STOCK_FILE_DEPLOYMENT": "1",
         }
-        cell = device_cell((*self._devices, *_installation(self._tool)), {**own, **environment}, scratch)
-        limits = Limits(
-            self._timeout_s,
-            int(16 * self._timeout_s),
-            0,
-            file_bytes=1 << 30,
-            processes=4096,
-            descriptors=4096,
-            disk_bytes=DISK_BYTES,
-        )
-        return self._sandbox.run(command, cell, limits, {"local_sockets": 1})
+        reads = (*self._devices, *_installation(self._tool))
+        cell = scratch_cell(self._sandbox, reads, {**own, **environment}, scratch)
+        return self._sandbox.run(command, cell, candidate_limits(self._timeout_s), {"local_sockets": 1})
 
 
 def _options(metrics: Sequence[str]) -> tuple[str, ...]:

@@ -23,7 +23,7 @@ from ..evaluation import JSON, Status
 from ..sandbox import Cell, Limits, Sandbox
 from ..session import Artifact, Failed
 from ..task import Task
-from .process import Arrays, DeviceProcess
+from .process import DISK_BYTES, Arrays, DeviceProcess
 from .zygote import Zygote
 
 _WORKER = Path(__file__).resolve().parent.parent / "workers" / "device.py"
@@ -205,6 +205,26 @@ def device_cell(devices: Sequence[Path], variables: Mapping[str, str], scratch: 
     return Cell((*python_reads(), *devices), scratch, {**path, **user, **variables})
 
 
+def scratch_cell(sandbox: Sandbox, devices: Sequence[Path], variables: Mapping[str, str], scratch: Path) -> Cell:
+    """Returns what a candidate's process sees: as `device_cell`, with home and all caches in its scratch folder."""
+    home = "/scratch" if sandbox.mechanism == "bubblewrap" else str(scratch)
+    caches = {"TRITON_CACHE_DIR": f"{home}/triton", "TORCHINDUCTOR_CACHE_DIR": f"{home}/inductor"}
+    return device_cell(devices, {"HOME": home, "TMPDIR": home, **caches, **variables}, scratch)
+
+
+def candidate_limits(timeout_s: float) -> Limits:
+    """Returns what a candidate's process may use: compilers of its own, and as many threads as they start."""
+    return Limits(
+        timeout_s,
+        int(16 * timeout_s),
+        0,
+        file_bytes=1 << 30,
+        processes=4096,
+        descriptors=4096,
+        disk_bytes=DISK_BYTES,
+    )
+
+
 def start_device(
     sandbox: Sandbox,
     task: Task,
@@ -233,10 +253,8 @@ def start_device(
     Path(folder.name).chmod(0o777)
     if zygote is not None and zygote.caches.is_dir():
         shutil.copytree(zygote.caches, Path(folder.name) / "triton")
-    home = "/scratch" if sandbox.mechanism == "bubblewrap" else folder.name
-    caches = {"TRITON_CACHE_DIR": f"{home}/triton", "TORCHINDUCTOR_CACHE_DIR": f"{home}/inductor"}
-    cell = device_cell(devices, {"HOME": home, "TMPDIR": home, **caches, **environment}, Path(folder.name))
-    limits = Limits(timeout_s, int(16 * timeout_s), 0, file_bytes=1 << 30, processes=4096, descriptors=4096)
+    cell = scratch_cell(sandbox, devices, environment, Path(folder.name))
+    limits = candidate_limits(timeout_s)
     ours, theirs = os.pipe(), os.pipe()  # commands to the worker, answers from it
     channel, options = (ours[0], theirs[1]), {"local_sockets": 1}
     try:
