@@ -103,8 +103,9 @@ class ParameterCrossover:
             one, other = Tunables.read(first.source), Tunables.read(second.source)
         except TunableError as error:
             return Proposal(None, self.name, digests, "malformed_tunable", str(error))
-        theirs = {name: value for name, value in other.values.items() if value in one.choices.get(name, ())}
-        different = [name for name, value in theirs.items() if value != one.values[name]]
+        values, choices = one.values, one.choices
+        theirs = {name: value for name, value in other.values.items() if value in choices.get(name, ())}
+        different = [name for name, value in theirs.items() if value != values[name]]
         if not different:
             return Proposal(None, self.name, digests, "no_edit", "the parents agree in all tunables that they share")
         allowed, refused = _allowed(one, brief), {frozenset[str]()}
@@ -112,10 +113,12 @@ class ParameterCrossover:
             taken = frozenset(name for name in different if rng.random() < 0.5)
             if taken in refused:
                 continue
-            setting = {**one.values, **{name: theirs[name] for name in taken}}
+            setting = {**values, **{name: theirs[name] for name in taken}}
             if allowed(setting) and one.with_values(setting) != second.source:
                 return _proposal(self.name, one, setting, (first, second))
             refused.add(taken)
+            if len(refused) == 2 ** len(different):
+                break
         return Proposal(None, self.name, digests, "no_edit", "no mixture of the parents is new and allowed")
 
 
