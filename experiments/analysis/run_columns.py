@@ -49,6 +49,7 @@ HEAD = re.compile(rb'\{"kind":"(\w+)","key":"([^"]*)","at_s":([-+.\deE]+),"value
 SECONDS, LATENCY = b'"seconds":{', b'"latency_s":'
 """Fields of an answer. Inside a text their quotes would be escaped, so it holds none of them."""
 NUMBER = re.compile(rb"[-+.\deE]+")
+STAGE = re.compile(rb'"(\w+)":([^,]*)')
 
 
 @dataclass(slots=True)
@@ -132,12 +133,8 @@ def _stages_s(line: bytes) -> float:
     start = line.rfind(SECONDS) + len(SECONDS)
     if start < len(SECONDS):
         return 0.0
-    total = 0.0
-    for stage in filter(None, line[start : line.index(b"}", start)].split(b",")):
-        name, _, value = stage.rpartition(b":")
-        if name.strip() != b'"queue"':
-            total += float(value)
-    return total
+    stages = STAGE.findall(line, start, line.index(b"}", start))
+    return sum([float(value) for name, value in stages if name != b"queue"])
 
 
 @dataclass(slots=True)
