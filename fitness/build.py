@@ -85,7 +85,7 @@ class Builder:
                 where = self._need(need, build, eager)
                 if where is not None:
                     reads.append(where)
-                    argv[1:1] = [each.format(folder=where) for each in need.use]
+                    argv += [each.format(folder=where) for each in need.use]
             cell = Cell(tuple(reads), workdir, build.environment, build.writes, has_proc=build.has_proc)
             done = self._run(argv, cell) if argv else Completed(0, "", 0.0)  # nothing to build before the run
             log = scrub(done.log)

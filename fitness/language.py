@@ -26,7 +26,7 @@ class Need:
         name: What it is, e.g. ``"headers"``.
         files: Texts to be written before, by file name.
         argv: The command that makes it.
-        use: Arguments that a build's command gets when it is there; ``{folder}`` stands for where.
+        use: Arguments that a build's command ends with when it is there; ``{folder}`` stands for where.
     """
 
     name: str

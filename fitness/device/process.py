@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import math
 import os
@@ -9,6 +10,7 @@ import select
 import struct
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self
 
@@ -23,7 +25,7 @@ from ..session import Failed
 Arrays = dict[str, NDArray[Any]]
 
 _HEAD_BYTES = 1 << 24
-_PIECE_BYTES = 1 << 20
+_PIPE_BYTES = 1 << 20
 _MOST_AXES = 16
 _LOOK_S = 0.5
 DISK_BYTES = 1 << 32
@@ -41,8 +43,10 @@ class DeviceProcess:
     def __init__(self, confined: Confined, receive: int, send: int, folder: Path) -> None:
         """Takes over the two descriptors; ``folder`` is what it may write."""
         self._confined, self._receive, self._send, self._folder = confined, receive, send, folder
-        os.set_blocking(receive, False)
-        os.set_blocking(send, False)
+        for pipe in (receive, send):
+            os.set_blocking(pipe, False)
+            with suppress(OSError):  # a user may have no more of such pipes: it is then slower
+                fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
         self.deadline = time.monotonic() + 60.0
 
     def request(
@@ -75,17 +79,17 @@ class DeviceProcess:
         Raises:
             Failed: There is none, it is not of the form, or its arrays hold more than ``most_bytes``.
         """
-        (size,) = struct.unpack("<Q", self._read(8))
+        (size,) = struct.unpack("<Q", self._read(8).data)
         if size > _HEAD_BYTES:
             raise Failed(Status.NO_RESULT, "its answer is not of the agreed form")
-        message, forms = _parsed(self._read(size))
+        message, forms = _parsed(bytes(self._read(size)))
         if "failed" in message:
             raise self._failure(message)
         sizes = [math.prod(shape) * dtype.itemsize for _, dtype, shape in forms]
         if sum(sizes) > most_bytes:
             raise Failed(Status.WRONG_SHAPE, f"its outputs hold {sum(sizes)} bytes, far more than was asked for")
         return message, {
-            name: np.frombuffer(self._read(size), dtype=dtype).reshape(shape)
+            name: self._read(size).view(dtype).reshape(shape)
             for size, (name, dtype, shape) in zip(sizes, forms, strict=True)
         }
 
@@ -106,15 +110,16 @@ class DeviceProcess:
             except OSError as error:
                 raise self._gone() from error
 
-    def _read(self, size: int) -> bytes:
-        data = bytearray()  # grows with what comes: a size that is only claimed takes no memory
-        while len(data) < size:
+    def _read(self, size: int) -> NDArray[np.uint8]:
+        data = np.empty(size, np.uint8)  # a size that is only claimed takes no memory before something comes
+        view, at = data.data, 0
+        while at < size:
             self._wait(self._receive, select.POLLIN)
-            piece = os.read(self._receive, min(size - len(data), _PIECE_BYTES))
+            piece = os.readv(self._receive, [view[at:]])
             if not piece:
                 raise self._gone()
-            data += piece
-        return bytes(data)
+            at += piece
+        return data
 
     def _wait(self, descriptor: int, event: int) -> None:
         poll = select.poll()

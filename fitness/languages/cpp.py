@@ -49,9 +49,10 @@ class Cpp:
         source = workdir / f"kernel{self.suffix}"
         source.write_bytes(kernel.source.encode("utf-8", "surrogatepass"))
         compiler = find_compiler(self.compiler)
-        argv = (*self._command(compiler, target), *_link_flags(compiler), source.name, "-o", "kernel.so")
+        argv = (*self._command(compiler, target), *link_flags(compiler), source.name, "-o", "kernel.so")
         headers = leading_headers(kernel.source) if self.precompile and compiler.family != "zig" else ()
-        needs = (self._precompiled(compiler, target, headers),) if headers else ()
+        text = "".join(f"#include <{name}>\n" for name in headers)
+        needs = (precompiled(compiler, self._command(compiler, target), text),) if headers else ()
         environment = {"LC_ALL": "C", "PATH": "/usr/bin:/bin", "TMPDIR": ".", "HOME": "."}
         writes: tuple[Path, ...] = ()
         if compiler.family == "zig":  # it builds its own C++ library at the first use, and keeps it
@@ -68,7 +69,7 @@ class Cpp:
             ToolchainError: There is no compiler.
         """
         compiler = find_compiler(self.compiler)
-        command = (*self._command(compiler, target)[len(compiler.argv) :], *_link_flags(compiler))
+        command = (*self._command(compiler, target)[len(compiler.argv) :], *link_flags(compiler))
         return " ".join((compiler.version, *command, processor()))
 
     def _command(self, compiler: Compiler, target: Target) -> tuple[str, ...]:
@@ -77,16 +78,13 @@ class Cpp:
         quiet = ("-w", "-fmax-errors=20") if compiler.family == "gcc" else ("-w", "-ferror-limit=20")
         return (*compiler.argv, *standard, *flags, f"-march={target.arch}", "-fPIC", *quiet)
 
-    def _precompiled(self, compiler: Compiler, target: Target, headers: tuple[str, ...]) -> Need:
-        text = "".join(f"#include <{name}>\n" for name in headers)
-        output = "prelude.hpp.gch" if compiler.family == "gcc" else "prelude.pch"
-        argv = (*self._command(compiler, target), "-x", "c++-header", "prelude.hpp", "-o", output)
-        use = (
-            ("-include", "{folder}/prelude.hpp")
-            if compiler.family == "gcc"
-            else ("-include-pch", "{folder}/prelude.pch")
-        )
-        return Need("headers", {"prelude.hpp": text}, argv, use)
+
+def precompiled(compiler: Compiler, command: tuple[str, ...], text: str) -> Need:
+    """Returns the need for a header of gcc or clang that ``command``, with the same flags, then reads in no time."""
+    output = "prelude.hpp.gch" if compiler.family == "gcc" else "prelude.pch"
+    argv = (*command, "-x", "c++-header", "prelude.hpp", "-o", output)
+    use = ("-include", "{folder}/prelude.hpp") if compiler.family == "gcc" else ("-include-pch", "{folder}/prelude.pch")
+    return Need("headers", {"prelude.hpp": text}, argv, use)
 
 
 def leading_headers(source: str) -> tuple[str, ...]:
@@ -108,7 +106,8 @@ def _without_comments(source: str) -> str:
     return re.sub(r"/\*.*?(?:\*/|\Z)", " ", source, flags=re.DOTALL)
 
 
-def _link_flags(compiler: Compiler) -> tuple[str, ...]:
+def link_flags(compiler: Compiler) -> tuple[str, ...]:
+    """Returns what makes a shared object without open ends, by the fastest linker that is here."""
     gold = ("-fuse-ld=gold",) if compiler.family == "gcc" and _has_gold() else ()
     return ("-shared", *gold, "-Wl,-z,defs")
 

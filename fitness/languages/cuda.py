@@ -21,6 +21,7 @@ from ..language import Build
 from ..static import Metrics, combine, cubin_metrics, embedded_cubins, nvidia_occupancy, ptxas_metrics
 from ..target import Target
 from ..task import Task
+from .cpp import link_flags, precompiled
 from .disassembly import sass
 from .launch_syntax import host_part, rewrite_launches
 from .python_hosted import WORKERS, digest_of_workers, versions
@@ -71,12 +72,14 @@ class Cuda:
         host = host_part(rewrite_launches(kernel.source, call).source)
         (workdir / "host.cpp").write_text(host, encoding="utf-8")
         manifest = json.loads((workdir / "manifest.json").read_text(encoding="utf-8"))
-        compiler = find_compiler()
-        manifest |= {"host": "host.cpp", "header": str(WORKERS / "cuda_host.h"), "compiler": compiler.argv}
+        compiler, header = find_compiler(), WORKERS / "cuda_host.h"
+        command = (*compiler.argv, "-std=c++17", "-O1", "-w", "-fPIC")
+        manifest |= {"host": "host.cpp", "header": str(header), "command": command, "link": link_flags(compiler)}
         (workdir / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
         argv = (sys.executable, "-I", "-B", str(WORKERS / "build_cuda.py"), "manifest.json")
+        needs = () if compiler.family == "zig" else (precompiled(compiler, command, header.read_text("utf-8")),)
         reads = (*python_reads(), *map(Path, cuda_headers()), *compiler.reads)
-        return Build(argv, Path("kernel.so"), "shared_object", reads=reads, environment=_ENVIRONMENT)
+        return Build(argv, Path("kernel.so"), "shared_object", needs, reads, environment=_ENVIRONMENT)
 
     def fingerprint(self, target: Target) -> str:
         """Returns the compiler's version, and the target's architecture.

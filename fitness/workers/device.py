@@ -42,17 +42,20 @@ class Pipes:
         """Returns the next message and its arrays, or None when the parent is gone."""
         import numpy
 
-        head = self._exactly(8)
-        if head is None:
+        head = bytearray(8)
+        if not self._fill(head):
             return None
-        message = json.loads(self._exactly(struct.unpack("<Q", head)[0]))
+        text = bytearray(struct.unpack("<Q", head)[0])
+        self._fill(text)
+        message = json.loads(text)
         arrays = {}
         for spec in message.get("arrays", ()):
             count = 1
             for extent in spec["shape"]:
                 count *= extent
-            data = self._exactly(count * numpy.dtype(spec["dtype"]).itemsize)
-            arrays[spec["name"]] = numpy.frombuffer(data, dtype=spec["dtype"]).reshape(spec["shape"])
+            array = numpy.empty(count, spec["dtype"])
+            self._fill(array.view(numpy.uint8))
+            arrays[spec["name"]] = array.reshape(spec["shape"])
         return message, arrays
 
     def write(self, message, arrays=None):
@@ -64,15 +67,15 @@ class Pipes:
         for array in arrays.values():
             os_write_all(self.send, memoryview(array).cast("B") if array.size else b"")
 
-    def _exactly(self, size):
-        data = bytearray(size)
-        view, at = memoryview(data), 0
-        while at < size:
+    def _fill(self, buffer):
+        """Reads as many bytes as ``buffer`` holds; returns whether they came."""
+        view, at = memoryview(buffer), 0
+        while at < len(view):
             piece = os.readv(self.receive, [view[at:]])
             if not piece:
-                return None
+                return False
             at += piece
-        return bytes(data)
+        return True
 
 
 def os_write_all(descriptor, data):
@@ -102,6 +105,7 @@ class Device:
         self.strict()
         if self.gpu:
             self.load_kernels()
+            self.meet_triton()
 
     def load_kernels(self):
         """Uses once what a candidate's calls need: a GPU loads each of torch's kernels at its first use.
@@ -123,6 +127,13 @@ class Device:
         self.flush()
         self.event().record()
         self.synchronize()
+
+    def meet_triton(self):
+        """Lets Triton find its driver and its device, which it would do at a candidate's first launch."""
+        if importlib.util.find_spec("triton"):
+            from triton.runtime import driver
+
+            driver.active.get_current_target()
 
     def strict(self):
         """Sets every switch that trades precision for speed to what the task declares: none."""
@@ -334,7 +345,7 @@ class Session:
         torch = self.device.torch
         owned = []
         for array in arrays.values():
-            source = torch.from_numpy(array.copy())
+            source = torch.from_numpy(array)
             holder = Owned(self.device, source.dtype, list(array.shape))
             holder.tensor.copy_(source)
             owned.append(holder)
@@ -409,7 +420,7 @@ class Session:
         torch = self.device.torch
         found = []
         for holder, (name, array) in zip(inputs, arrays.items(), strict=True):
-            before = torch.from_numpy(array.copy()).to(self.device.name).view(torch.uint8)
+            before = torch.from_numpy(array).to(self.device.name).view(torch.uint8)
             if not torch.equal(holder.tensor.contiguous().view(torch.uint8).flatten(), before.flatten()):
                 found.append(f"input {name} changed")
             if not holder.intact():

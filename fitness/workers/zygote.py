@@ -18,7 +18,13 @@ import tempfile
 import traceback
 
 _BYTES = 1 << 18
-_TRITON = ("triton", "triton.language", "triton.compiler", "triton.runtime.interpreter")
+_TRITON = (
+    "triton",
+    "triton.language",
+    "triton.compiler",
+    "triton.runtime.interpreter",
+    "triton.experimental.gluon",
+)
 
 
 def load():
@@ -29,6 +35,8 @@ def load():
     if importlib.util.find_spec("triton"):
         for name in _TRITON:
             importlib.import_module(name)
+        if torch.version.cuda or torch.version.hip:
+            digest_triton()
         if torch.version.cuda:
             build_triton_driver()
     path = pathlib.Path(__file__).with_name("device.py")
@@ -48,6 +56,16 @@ def build_triton_driver():
 
         CudaUtils()
     except Exception:  # noqa: BLE001  # another Triton may do without; a worker that cannot will tell
+        traceback.print_exc()
+
+
+def digest_triton():
+    """Lets Triton read all its files for the key of its compile cache, which takes a quarter of a second, once."""
+    try:
+        from triton.runtime.cache import triton_key
+
+        triton_key()
+    except Exception:  # noqa: BLE001  # another Triton may have another name for it: each worker then reads them
         traceback.print_exc()
 
 
