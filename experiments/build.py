@@ -232,7 +232,8 @@ def _client(
     if journal.strict:
         return RecordedClient(Silent(), journal), None
     timing = timing_gpus(problem.target, config.executor)
-    client, turns = enter_client(make(config, "llm"), stack, run_dir, timing)
+    expect_others = getattr(problem.target, "expect_others", tuple)
+    client, turns = enter_client(make(config, "llm"), stack, run_dir, timing, expect_others)
     return RecordedClient(client, journal), turns
 
 

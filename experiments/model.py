@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from typing import Any
@@ -94,7 +94,13 @@ def timing_gpus(target: Target, executor: DictConfig) -> tuple[int, ...]:
     return tuple(int(name) for name in names if name.isdecimal())
 
 
-def enter_client(client: Client, stack: ExitStack, run_dir: Path, timing: Sequence[int]) -> tuple[Client, Turns | None]:
+def enter_client(
+    client: Client,
+    stack: ExitStack,
+    run_dir: Path,
+    timing: Sequence[int],
+    expect_others: Callable[[], Sequence[int]] = tuple,
+) -> tuple[Client, Turns | None]:
     """Makes a client ready for a run: checked against the clock, told where its log goes, put away at the end.
 
     Args:
@@ -102,6 +108,7 @@ def enter_client(client: Client, stack: ExitStack, run_dir: Path, timing: Sequen
         stack: Enters a client that has to be put away.
         run_dir: Where a server's log goes.
         timing: GPUs that kernels are timed on.
+        expect_others: Takes who computes on these now for the model's server, and returns the process ids.
 
     Returns:
         The client to ask, and the turns that evaluations must take, if any.
@@ -122,6 +129,8 @@ def enter_client(client: Client, stack: ExitStack, run_dir: Path, timing: Sequen
         client.place(run_dir, tell)
     if not takes_turns:
         return client, None
+    if others := expect_others():
+        tell(f"process {', '.join(map(str, others))} computes there already and is taken for the model's server")
     turns = Turns()
     return TakingTurns(client, turns), turns
 

@@ -69,7 +69,8 @@ class Bench:
             session.load()
             findings = check(session, material.layout)
         if self.target.measures_time:
-            findings.static = host_metrics(artifact.path, self.sandbox)
+            static = host_metrics(artifact.path, self.sandbox)
+            findings.static = lambda: static
         return findings
 
     def contest(

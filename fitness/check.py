@@ -46,7 +46,7 @@ class Findings:
 
     max_rel_error: float = 0.0
     flags: set[str] = field(default_factory=set)
-    static: Mapping[str, float] = field(default_factory=dict)
+    static: Callable[[], Mapping[str, float]] = dict  # waits for who reads its binaries
     observed: tuple[str, ...] = ()  # sentences of a profiler
     compile_s: float = 0.0  # that it spent in compilers of its own, of the time of its calls
 

@@ -57,7 +57,7 @@ def judge(outputs: Mapping[str, Array], expected: Mapping[str, Array], tolerance
         for part in _parts(wanted.shape):
             error = errors(found[part], wanted[part])
             largest, scale = max(largest, float(error.max())), max(scale, largest_finite(wanted[part]))
-            is_right = is_right and not _bad(error, allowed[part]).any()
+            is_right = is_right and math.isfinite(largest) and bool((error <= allowed[part]).all())
         worst = max(worst, largest / (scale or 1.0))
         if not is_right and not reason:
             reason = _describe(name, found, wanted, allowed)
@@ -92,7 +92,7 @@ def errors(found: Array, wanted: Array) -> NDArray[np.float64]:
     with np.errstate(invalid="ignore", over="ignore"):
         actual = found.astype(np.float64)
         error: NDArray[np.float64] = np.abs(actual - wanted)
-    if not np.isfinite(error).all():
+    if not math.isfinite(error.max(initial=0.0)):
         same = (actual == wanted) | (np.isnan(actual) & np.isnan(wanted))
         error = np.asarray(np.where(same, 0.0, np.where(np.isfinite(error), error, np.inf)), dtype=np.float64)
     return error
@@ -101,7 +101,9 @@ def errors(found: Array, wanted: Array) -> NDArray[np.float64]:
 def largest_finite(wanted: Array) -> float:
     """Returns the largest finite magnitude, 0 where there is none."""
     magnitude = np.abs(wanted.astype(np.float64))
-    return float(magnitude.max(initial=0.0, where=np.isfinite(magnitude)))
+    if math.isfinite(largest := float(magnitude.max(initial=0.0))):
+        return largest
+    return float(magnitude.max(initial=0.0, where=np.isfinite(magnitude)))  # ten times as slow
 
 
 def _describe(name: str, found: Array, wanted: Array, allowed: Array) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -26,7 +26,7 @@ class Draft:
         log: What the compiler said.
         artifact: Digest of what it built; empty before.
         observed: Sentences of a profiler.
-        static: Metrics of it; empty before it was found right.
+        static: Returns metrics of it; of none before it was found right.
     """
 
     kernel: Kernel
@@ -35,7 +35,7 @@ class Draft:
     max_rel_error: float | None = None
     log: str = ""
     artifact: str = ""
-    static: Mapping[str, float] = field(default_factory=dict)
+    static: Callable[[], Mapping[str, float]] = dict
     observed: tuple[str, ...] = ()
 
     @contextmanager
@@ -75,7 +75,7 @@ class Draft:
 
     def evaluation(self, status: Status, **fields: Any) -> Evaluation:
         """Returns the record."""
-        given = {"log": self.log, "artifact": self.artifact, "static": dict(self.static), **fields}
+        given = {"log": self.log, "artifact": self.artifact, "static": dict(self.static()), **fields}
         return Evaluation(
             self.kernel.digest, status, flags=tuple(sorted(self.flags)), seconds=dict(self.seconds), **given
         )

@@ -131,7 +131,7 @@ class Stages:
             speedup=speedup,
             interval=interval,
             max_rel_error=draft.max_rel_error,
-            profile=paragraph(self._task, measurements, calibration, draft.static, observed),
+            profile=paragraph(self._task, measurements, calibration, draft.static(), observed),
         )
 
     def _counted(
@@ -204,6 +204,8 @@ class Stages:
                     raise MachineError(f"the seed kernel takes longer to build than {limit}: raise it") from failure
                 text = f"the seed kernel of task {self._task.name!r} is {failure.status}: {failure.log}"
                 raise TaskError(text) from failure
+            if trust := getattr(self.bench, "trust", None):
+                trust(artifact, device)
             found = self._seed_found = (artifact, draft.max_rel_error or 0.0)
         return found
 

@@ -28,14 +28,15 @@ from ..target import Target
 from ..task import Task
 from .conditions import Conditions, summary, take_turns
 from .counters import Counters
+from .exam import Exam
 from .session import DeviceSession, device_cell, start_device
-from .timing import DeviceStopwatch, Exam, check_on_device, has_rehearsed, profiled, rehearse
+from .timing import DeviceStopwatch, check_on_device, profiled, rehearse
 from .turns import Turns
 from .zygote import Zygote
 
 _LOG = logging.getLogger("kernelwright.fitness")
 _START_S = 90.0
-_STARTERS = 16  # threads that wait for a fork to wake its device
+_THREADS = 16  # they wait: for a fork to wake its device, for a disassembler, for the end of a worker
 _KEPT = 16
 
 
@@ -58,7 +59,7 @@ class DeviceBench:
         self._devices: tuple[Path, ...] = getattr(target, "device_files", tuple)()
         cell = device_cell(self._devices, target.environment(0))
         self._zygote: Zygote | None = Zygote(sandbox, cell, _START_S)
-        self._starter = ThreadPoolExecutor(max_workers=_STARTERS, thread_name_prefix="device-worker")
+        self._background = ThreadPoolExecutor(max_workers=_THREADS, thread_name_prefix="device-worker")
         self._spares: dict[int, deque[Future[DeviceSession]]] = {}
         self._checked: OrderedDict[tuple[Path, int], DeviceSession] = OrderedDict()
         self._baselines: dict[tuple[Path, int], DeviceSession] = {}
@@ -112,11 +113,15 @@ class DeviceBench:
         with self._turns(device).alone():
             return self._counters.count(artifact, self.task, pool.entries[0].inputs, pool.workload.axes, environment)
 
-    def _static(self, artifact: Artifact, session: DeviceSession) -> Metrics:
-        """Returns what the binaries tell: those in the object, or those that Triton compiled meanwhile."""
+    def _static(self, artifact: Artifact, session: DeviceSession) -> Callable[[], Metrics]:
+        """Has the binaries read: those in the object, or those that Triton compiled meanwhile.
+
+        A disassembler takes 0.7 s on an H200's host, while the kernel can be timed.
+        """
         if artifact.kind == "shared_object":
-            return object_metrics(artifact.path, self.target.arch)
-        return compiled_metrics(Path(session.folder.name) / "triton", self.target.arch)
+            return self._background.submit(object_metrics, artifact.path, self.target.arch).result
+        read = compiled_metrics(Path(session.folder.name) / "triton", self.target.arch)
+        return self._background.submit(read).result
 
     def _cases(self, material: Material) -> tuple[Case, ...]:
         """Returns the cases that this target can afford."""
@@ -141,7 +146,7 @@ class DeviceBench:
         exams = self._exams_of(material)
         with self._lock:
             checked = self._checked.pop((first.path, device), None)
-        with checked or self._load(first, device) as one, self._slot(one, exams, device):
+        with self._dismissed(checked or self._load(first, device)) as one, self._slot(one, exams, device):
             try:
                 other = self._baseline(second, device)
                 rehearse(other, exams, self._is_cold)
@@ -168,6 +173,28 @@ class DeviceBench:
                 observed=summary(watch.seen, watch.repeated),
             )
 
+    @contextmanager
+    def _dismissed(self, session: DeviceSession) -> Iterator[DeviceSession]:
+        """Ends a worker after its last use, without waiting for that."""
+        try:
+            yield session
+        finally:
+            try:
+                self._background.submit(session.close)
+            except RuntimeError:  # all this is being closed
+                session.close()
+
+    def trust(self, artifact: Artifact, device: int) -> None:
+        """Lets later workers begin with what Triton built to launch a checked kernel, which must be the seed.
+
+        Up to version 3.6 that takes a C compiler a third of a second for each kind of signature, and candidates
+        mostly keep the seed's. What another candidate's process left behind would be code of its own making.
+        """
+        with self._lock:
+            session = self._checked.get((artifact.path, device))
+        if session is not None and self._zygote is not None:
+            self._zygote.adopt(Path(session.folder.name) / "triton")
+
     def _look(self, device: int) -> Callable[[], Conditions | None]:
         conditions = getattr(self.target, "conditions", None)
         return lambda: conditions(device) if conditions is not None else None
@@ -180,12 +207,17 @@ class DeviceBench:
             yield
 
     def _rehearse(self, session: DeviceSession, exams: Sequence[Exam], device: int) -> None:
-        """Rehearses while nothing is timed: uploads and launches at full size would be seen in the times of others."""
-        if has_rehearsed(session, exams):
-            return
-        with self._turns(device).together():
-            session.limit(self.settings.build_timeout_s + self.settings.run_timeout_s)
-            rehearse(session, exams, self._is_cold)
+        """Rehearses; launches at full size would be seen in the times of others, so they wait until none is timed."""
+        limit_s = self.settings.build_timeout_s + self.settings.run_timeout_s
+
+        @contextmanager
+        def turn() -> Iterator[None]:
+            with self._turns(device).together():
+                session.limit(limit_s)
+                yield
+
+        session.limit(limit_s)
+        rehearse(session, exams, self._is_cold, turn)
 
     def _profiled(self, session: DeviceSession, material: Material, device: int) -> tuple[str, ...]:
         with self._turns(device).together():
@@ -238,7 +270,7 @@ class DeviceBench:
         with self._lock:
             spares = self._spares.setdefault(device, deque())
             while len(spares) < 1 + int(getattr(self.target, "spares", 1)):
-                spares.append(self._starter.submit(self._start, device))
+                spares.append(self._background.submit(self._start, device))
             chosen = spares.popleft()
         return chosen.result()
 
@@ -301,7 +333,7 @@ class DeviceBench:
                     sessions.append(future.result())
         for session in sessions:
             session.close()
-        self._starter.shutdown()
+        self._background.shutdown()
         if self._zygote is not None:
             self._zygote.close()
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from ..cache import Cache
 
+_EXPECTED: set[int] = set()
 _SLOWDOWNS = {0x8: "hardware slowdown", 0x20: "too hot", 0x40: "too hot (hardware)", 0x80: "power brake"}
 """Reasons of NVML for low clocks that spoil a sample. A power cap (0x4) does not: it is how a busy GPU runs."""
 
@@ -24,8 +25,9 @@ class Conditions:
         temperature_c: Of the chip.
         power_w: That it draws.
         reasons: Bits of NVML that say why clocks are not higher.
-        strangers: Processes that compute on it and were started neither by this one nor by another evaluator:
-            evaluators of one user time in turns, and what they do beside that disturbs no more than one's own.
+        strangers: Processes that compute on it, were not expected there (`expect_there`), and were started neither by
+            this one nor by another evaluator: evaluators of one user time in turns, and what they do beside that
+            disturbs no more than one's own.
     """
 
     sm_clock_mhz: float
@@ -50,6 +52,18 @@ def summary(seen: Sequence[Conditions], repeated: int) -> tuple[str, ...]:
     clocks = [each.sm_clock_mhz for each in seen]
     hottest, again = max(each.temperature_c for each in seen), f", {repeated} pairs repeated" if repeated else ""
     return (f"Meanwhile its clock was {min(clocks):g} to {max(clocks):g} MHz at up to {hottest:g} °C{again}.",)
+
+
+def expect_there(place: str) -> tuple[int, ...]:
+    """Takes strangers that compute on a GPU now for none from now on: the model's server, which takes turns.
+
+    Returns:
+        Their process ids.
+    """
+    seen = nvml_conditions(place)
+    strangers = seen.strangers if seen is not None else ()
+    _EXPECTED.update(strangers)
+    return strangers
 
 
 def nvml_conditions(place: str) -> Conditions | None:
@@ -92,15 +106,15 @@ def take_turns() -> int:
 
 
 def is_stranger(pid: int) -> bool:
-    """Whether a process of this machine does not descend from an evaluator; one that cannot be seen does not count.
+    """Whether a process of this machine is not expected and descends from no evaluator; who is not seen does not count.
 
     In a container, NVML tells process ids of the host, which mean nothing here.
     """
     if not Path("/proc", str(pid)).exists():
         return False
     cache = Cache()
-    while pid > 1:
-        if pid == os.getpid() or cache.shows(pid):
+    while pid > 0:
+        if pid == os.getpid() or pid in _EXPECTED or cache.shows(pid):
             return False
         pid = _parent(pid)
     return True

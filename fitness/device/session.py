@@ -24,11 +24,13 @@ from ..sandbox import Cell, Limits, Sandbox
 from ..session import Artifact, Failed
 from ..task import Task
 from .process import DISK_BYTES, Arrays, DeviceProcess
+from .sample import Sample
 from .zygote import Zygote
 
 _WORKER = Path(__file__).resolve().parent.parent / "workers" / "device.py"
 _PINGS = 5
 _SPARE_BYTES = 1 << 24
+WHOLE = Sample()
 
 
 @dataclass
@@ -56,7 +58,7 @@ class DeviceSession:
     compile_s: float = 0.0
     rehearsed: set[str] = field(default_factory=set)
     round_trip_s: float = 0.0
-    _unjudged: list[tuple[Arrays, Instance, str]] = field(default_factory=list)
+    _unjudged: list[tuple[Arrays, Instance, Sample, str]] = field(default_factory=list)
 
     def limit(self, seconds: float) -> None:
         """Lets every answer from now on be late after ``seconds``."""
@@ -82,7 +84,7 @@ class DeviceSession:
         message = {"command": "call", "axes": dict(axes), "repeats": repeats}
         facts, arrays = self.process.request(message, inputs, self.most_bytes(axes, repeats))
         self._learn_compile_time(facts.get("seconds"), time.monotonic() - start)
-        self._check_forms(facts, axes, repeats)
+        self.check_forms(facts, axes, repeats)
         if facts.get("launched") is False:
             self.flags.add("launches_no_kernel")
         self.launches |= facts.get("launched") is True
@@ -112,8 +114,8 @@ class DeviceSession:
         sizes = [math.prod(spec.extent(axes)) * np.dtype(spec.dtype).itemsize for spec in self.task.outputs.values()]
         return calls * 4 * sum(sizes) + _SPARE_BYTES
 
-    def outputs_of(self, arrays: Arrays, turn: int, axes: Mapping[str, int]) -> Arrays:
-        """Returns the outputs of one call, by name.
+    def outputs_of(self, arrays: Arrays, turn: int, axes: Mapping[str, int], sample: Sample = WHOLE) -> Arrays:
+        """Returns the outputs of one call, or a sample of them, by name.
 
         Raises:
             Failed: One is missing or of another form.
@@ -123,24 +125,34 @@ class DeviceSession:
             array = arrays.get(f"{name}@{turn}")
             if array is None:
                 raise Failed(Status.WRONG_SHAPE, f"there is no output {name}")
-            if array.dtype != np.dtype(spec.dtype) or array.shape != spec.extent(axes):
-                text = f"output {name} is {array.dtype} {array.shape}, not {spec.dtype} {spec.extent(axes)}"
+            shape = sample.shape(name, spec.extent(axes))
+            if array.dtype != np.dtype(spec.dtype) or array.shape != shape:
+                text = f"output {name} is {array.dtype} {array.shape}, not {spec.dtype} {shape}"
                 raise Failed(Status.WRONG_SHAPE, text)
             found[name] = array
         return found
 
-    def _check_forms(self, facts: JSON, axes: Mapping[str, int], repeats: int) -> None:
+    def check_forms(self, facts: JSON, axes: Mapping[str, int], repeats: int) -> None:
+        """Checks what the worker tells of the outputs of ``repeats`` calls.
+
+        Raises:
+            Failed: One is not what the task declares.
+        """
         forms = facts.get("forms")
         if not isinstance(forms, list) or not all(isinstance(form, dict) for form in forms):
             raise Failed(Status.NO_RESULT, "its answer is not of the agreed form")
         if len(forms) != repeats * len(self.task.outputs):
-            raise Failed(Status.WRONG_SHAPE, f"{len(forms) // repeats} outputs instead of {len(self.task.outputs)}")
+            raise Failed(
+                Status.WRONG_SHAPE, f"{len(forms) // max(1, repeats)} outputs instead of {len(self.task.outputs)}"
+            )
         for form, (name, spec) in zip(forms, list(self.task.outputs.items()) * repeats, strict=True):
             if not form.get("plain"):
                 raise Failed(Status.TAMPERED, f"output {name} is no plain tensor but {form.get('type')}")
             if form.get("dtype") != spec.dtype or form.get("shape") != list(spec.extent(axes)):
                 text = f"output {name} is {form.get('dtype')} {form.get('shape')}"
                 raise Failed(Status.WRONG_SHAPE, f"{text}, not {spec.dtype} {list(spec.extent(axes))}")
+            if form.get("elsewhere"):
+                raise Failed(Status.WRONG_SHAPE, f"output {name} is not on the inputs' device")
 
     def judge(self, outputs: Arrays, instance: Instance, label: str) -> None:
         """Judges one call's outputs.
@@ -158,9 +170,9 @@ class DeviceSession:
         if isinstance(seconds, list) and len(seconds) > 1 and all(isinstance(each, float) for each in seconds):
             self.compile_s += min(max(0.0, seconds[0] - seconds[1]), wall_s)
 
-    def judge_later(self, outputs: Arrays, instance: Instance, label: str) -> None:
+    def judge_later(self, outputs: Arrays, instance: Instance, sample: Sample, label: str) -> None:
         """Keeps one call's outputs for `judge_kept`: comparing takes long, and others wait for the device."""
-        self._unjudged.append((outputs, instance, label))
+        self._unjudged.append((outputs, instance, sample, label))
 
     def judge_kept(self) -> float:
         """Judges all outputs that were kept; returns the largest error so far.
@@ -169,8 +181,8 @@ class DeviceSession:
             Failed: An element is outside its tolerance.
         """
         kept, self._unjudged = self._unjudged, []
-        for outputs, instance, label in kept:
-            self.judge(outputs, instance, label)
+        for outputs, instance, sample, label in kept:
+            self.judge(outputs, sample.of(instance), label)
         return self.max_rel_error
 
     def close(self) -> None:

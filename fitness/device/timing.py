@@ -5,24 +5,25 @@ from __future__ import annotations
 import math
 import secrets
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
-from ..check import Case, Findings, Instance, expect
+from ..check import Case, Findings
 from ..compare import judge, same_bits
 from ..errors import MachineError
 from ..evaluation import Status
-from ..pool import Pool
 from ..series import Precision, Series
 from ..session import Failed
 from ..statistics import FloatArray
 from ..task import Task
 from .conditions import Conditions
+from .exam import Exam, Variant
 from .profiler import launches
-from .session import DeviceSession, told_tampering
+from .sample import Sample
+from .session import WHOLE, DeviceSession, told_tampering
 
 _BLOCK_S = 2e-3
 _MOST_CALLS = 20
@@ -32,63 +33,6 @@ _TRAIN_BYTES = 1 << 30
 _TRAIN_S = 2e-3
 _REPLAYS = 3
 _CLAIM = 0.6  # caches are flushed for the events and not for the graph, so a true claim is rarely below 1
-
-
-@dataclass(frozen=True)
-class Variant:
-    """Inputs that no call has seen: an entry of a pool, its rows rolled, times a factor.
-
-    Attributes:
-        entry: Index into the pool.
-        roll: Rows by which tensors of two or more axes are rolled.
-        scale: Every float input is multiplied by it.
-    """
-
-    entry: int
-    roll: int
-    scale: float
-
-    @classmethod
-    def draw(cls, pool: Pool) -> Variant:
-        """Draws one that nobody can foresee; its factor is a number of the coarsest type: both sides multiply alike."""
-        types = [array.dtype for array in pool.entries[0].inputs.values() if array.dtype.kind == "f"]
-        coarsest = min(types, key=lambda each: each.itemsize, default=np.dtype(np.float32))
-        scale = float(coarsest.type(0.5 + 1.5 * secrets.randbits(24) / 2**24))
-        return cls(secrets.randbelow(len(pool.entries)), secrets.randbelow(1 << 16), scale)
-
-    def message(self, exam: str, judged: bool) -> dict[str, Any]:
-        """Returns what the worker is told."""
-        return {"entry": f"{exam}/{self.entry}", "roll": self.roll, "scale": self.scale, "judged": judged}
-
-    def instance(self, task: Task, pool: Pool) -> Instance:
-        """Computes, in this process, the very inputs that the worker makes and what must come out."""
-        inputs = {}
-        for name, array in pool.entries[self.entry].inputs.items():
-            rolled = np.roll(array, self.roll, axis=0) if array.ndim > 1 else array
-            floating = np.issubdtype(array.dtype, np.floating)
-            inputs[name] = np.ascontiguousarray(rolled * array.dtype.type(self.scale) if floating else rolled)
-        expected, tolerance = expect(task, pool.workload, inputs)
-        return Instance(inputs, expected, tolerance)
-
-
-@dataclass(frozen=True)
-class Exam:
-    """A timed workload with a few variants whose outputs are known: drawn and computed once for all kernels.
-
-    Attributes:
-        name: Of this one and no other.
-    """
-
-    name: str
-    pool: Pool
-    variants: tuple[Variant, ...]
-    instances: tuple[Instance, ...]
-
-    @classmethod
-    def prepare(cls, task: Task, pool: Pool, count: int = 4) -> Exam:
-        """Draws the variants and computes what must come out."""
-        variants = tuple(Variant.draw(pool) for _ in range(count))
-        return cls(secrets.token_hex(8), pool, variants, tuple(variant.instance(task, pool) for variant in variants))
 
 
 def check_on_device(session: DeviceSession, task: Task, cases: Sequence[Case]) -> Findings:
@@ -119,8 +63,19 @@ def has_rehearsed(session: DeviceSession, exams: Sequence[Exam]) -> bool:
     return session.rehearsed == {exam.name for exam in exams}
 
 
-def rehearse(session: DeviceSession, exams: Sequence[Exam], flush: bool) -> None:
+def rehearse(
+    session: DeviceSession,
+    exams: Sequence[Exam],
+    flush: bool,
+    turn: Callable[[], AbstractContextManager[None]] = nullcontext,
+) -> None:
     """Shows a loaded kernel the timed sizes before it is timed: uploads data, and lets it compile and tune.
+
+    Args:
+        session: The kernel's.
+        exams: The timed sizes.
+        flush: Whether caches are flushed before each call.
+        turn: Waits until its calls disturb nobody.
 
     Raises:
         Failed: The kernel is not right.
@@ -132,11 +87,13 @@ def rehearse(session: DeviceSession, exams: Sequence[Exam], flush: bool) -> None
     for exam in exams:
         for index, entry in enumerate(exam.pool.entries):
             session.process.request({"command": "pool", "name": f"{exam.name}/{index}"}, dict(entry.inputs))
-        start = time.monotonic()
-        timed_block(session, exam, 2, flush, judge_one=True)
-        middle = time.monotonic()
-        timed_block(session, exam, 2, flush, judge_one=True)
-        session.compile_s += max(0.0, 2 * middle - start - time.monotonic())
+        with turn():
+            start = time.monotonic()
+            timed_block(session, exam, 2, flush)
+            middle = time.monotonic()
+            block = timed_block(session, exam, 2, flush, judge_one=True)
+            session.compile_s += max(0.0, 2 * middle - start - time.monotonic())
+        block.keep(session, exam, WHOLE)
     session.judge_kept()
     session.rehearsed = {exam.name for exam in exams}
 
@@ -152,11 +109,35 @@ def profiled(session: DeviceSession, exam: Exam) -> tuple[str, ...]:
     return launches(session.process.request(request)[0].get("rows"))
 
 
-def timed_block(session: DeviceSession, exam: Exam, calls: int, flush: bool, *, judge_one: bool) -> FloatArray:
-    """Times ``calls`` calls on data that no call has seen; one of them may be judged, once there is time.
+@dataclass(frozen=True)
+class Block:
+    """Timed calls, one after another.
 
-    Returns:
-        ``(calls,)`` seconds.
+    Attributes:
+        seconds: ``(calls,)`` of each call.
+        judged: Index of a call to its variant among the exam's: its outputs are still on the device.
+    """
+
+    seconds: FloatArray
+    judged: Mapping[int, int]
+
+    def keep(self, session: DeviceSession, exam: Exam, sample: Sample | None = None) -> None:
+        """Brings outputs, to be judged once there is time; a sample that is drawn now, if none is given.
+
+        Raises:
+            Failed: They do not come.
+        """
+        axes = dict(exam.pool.workload.axes)
+        for index, chosen in self.judged.items():
+            drawn = Sample.draw(session.task, axes) if sample is None else sample
+            request = {"command": "outputs", "index": index, **drawn.message()}
+            _, arrays = session.process.request(request, most_bytes=session.most_bytes(axes))
+            outputs = session.outputs_of(arrays, 0, axes, drawn)
+            session.judge_later(outputs, exam.instances[chosen], drawn, f"{exam.pool.workload.name}, a timed call")
+
+
+def timed_block(session: DeviceSession, exam: Exam, calls: int, flush: bool, *, judge_one: bool = False) -> Block:
+    """Times ``calls`` calls on data that no call has seen; of one of them the outputs may be known.
 
     Raises:
         Failed: The worker says something impossible, or was tampered with.
@@ -169,19 +150,15 @@ def timed_block(session: DeviceSession, exam: Exam, calls: int, flush: bool, *, 
             variants[index] = exam.variants[chosen]
     messages = [variant.message(exam.name, index in known) for index, variant in enumerate(variants)]
     axes = dict(exam.pool.workload.axes)
-    request = {"command": "time", "axes": axes, "variants": messages, "flush": flush}
-    facts, arrays = session.process.request(request, most_bytes=session.most_bytes(axes, len(known)))
+    facts, _ = session.process.request({"command": "time", "axes": axes, "variants": messages, "flush": flush})
     if tampered := told_tampering(facts):
         raise Failed(Status.TAMPERED, tampered)
-    for index, chosen in known.items():
-        outputs = session.outputs_of(arrays, index, axes)
-        session.judge_later(outputs, exam.instances[chosen], f"{exam.pool.workload.name}, a timed call")
+    session.check_forms(facts, axes, len(known))
     told = facts.get("times_us")
     times = np.array([each for each in told if isinstance(each, float)] if isinstance(told, list) else [])
     if times.shape != (calls,) or not np.isfinite(times).all() or (times <= 0).any():
         raise Failed(Status.SUSPECT, "its times are no times", session.max_rel_error)
-    seconds: FloatArray = times * 1e-6
-    return seconds
+    return Block(times * 1e-6, known)
 
 
 class DeviceStopwatch:
@@ -221,8 +198,7 @@ class DeviceStopwatch:
         while True:
             medians = [0.0, 0.0]
             for side in (0, 1) if len(taken) % 2 == 0 else (1, 0):
-                times = self._block(side, exam, calls[side], judge_one=len(taken) in judged)
-                medians[side] = float(np.median(times))
+                medians[side] = self._block(side, exam, calls[side], judge_one=len(taken) in judged)
             if self._is_disturbed():
                 continue
             taken.append((medians[0], medians[1]))
@@ -252,14 +228,17 @@ class DeviceStopwatch:
         """Calls until clocks have settled; returns the calls of a block."""
         calls, until = 2, time.monotonic() + _WARM_UP_S
         while True:
-            alone_s = float(np.median(self._block(side, exam, calls, judge_one=calls == 2)))
+            alone_s = self._block(side, exam, calls, judge_one=calls == 2)
             calls = int(np.clip(math.ceil(_BLOCK_S / max(alone_s, 1e-6)), 3, _MOST_CALLS))
             if time.monotonic() >= until:
                 return calls
 
-    def _block(self, side: int, exam: Exam, calls: int, *, judge_one: bool) -> FloatArray:
+    def _block(self, side: int, exam: Exam, calls: int, *, judge_one: bool) -> float:
+        """Returns the median seconds of some calls."""
         self.failed_side = side
-        return timed_block(self._sides[side], exam, calls, self._flush, judge_one=judge_one)
+        block = timed_block(self._sides[side], exam, calls, self._flush, judge_one=judge_one)
+        block.keep(self._sides[side], exam)
+        return float(np.median(block.seconds))
 
     def _charges(self, exam: Exam, wall: FloatArray) -> FloatArray:
         """Returns the factors by which the events of both sides claim too little; 1 where they are believed.
@@ -305,9 +284,12 @@ class DeviceStopwatch:
             start = time.perf_counter()
             session.process.request({"command": "go"})
             best_s = min(best_s, time.perf_counter() - start)
-        _, arrays = session.process.request({"command": "outputs", "index": index}, most_bytes=session.most_bytes(axes))
-        label = f"{exam.pool.workload.name}, a call of a train"
-        session.judge_later(session.outputs_of(arrays, 0, axes), exam.instances[chosen], label)
+        sample = Sample.draw(session.task, axes)
+        request = {"command": "outputs", "index": index, **sample.message()}
+        told, arrays = session.process.request(request, most_bytes=session.most_bytes(axes))
+        session.check_forms(told, axes, 1)
+        outputs, label = session.outputs_of(arrays, 0, axes, sample), f"{exam.pool.workload.name}, a call of a train"
+        session.judge_later(outputs, exam.instances[chosen], sample, label)
         seen_s = (best_s - session.round_trip_s) / calls  # a train may be short, for each call has inputs of its own
         if not facts.get("captured"):
             session.flags.add("not_capturable")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import select
+import shutil
 import signal
 import socket
 import subprocess
@@ -41,7 +42,7 @@ class Zygote:
 
     Attributes:
         folder: Holds the scratch folders of all forks; a fork sees its own alone.
-        caches: What Triton compiled for itself; a fork gets a copy.
+        caches: What Triton compiled for itself and for launching the seed; a fork gets a copy.
     """
 
     def __init__(self, sandbox: Sandbox, cell: Cell, timeout_s: float) -> None:
@@ -68,6 +69,15 @@ class Zygote:
             with suppress(SandboxError):
                 return self._fork(cell, limits, options, channel)
         return self._fork(cell, limits, options, channel)
+
+    def adopt(self, cache: Path) -> None:
+        """Lets later forks begin with the launchers in a compile cache of Triton, used by a trusted kernel alone."""
+        for launcher in cache.glob("*/__triton_launcher*"):
+            place = self.caches / launcher.parent.name
+            if not place.exists():
+                fresh = Path(tempfile.mkdtemp(dir=self.folder)) / "launcher"
+                shutil.copytree(launcher.parent, fresh)
+                fresh.rename(place)  # at once: a fork may be copying
 
     def _fork(self, cell: Cell, limits: Limits, options: Mapping[str, object], channel: tuple[int, int]) -> Confined:
         control = self._running()

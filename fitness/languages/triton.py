@@ -7,6 +7,7 @@ import json
 import os
 import stat
 import tempfile
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -70,25 +71,31 @@ class Triton:
         return combine(_launch(path, arch) for path in sorted(workdir.glob("launch_*.json")))
 
 
-def compiled_metrics(cache: Path, arch: str) -> Metrics:
-    """Combines what the kernels in a compile cache of Triton tell; the longest one is disassembled.
+def compiled_metrics(cache: Path, arch: str) -> Callable[[], Metrics]:
+    """Copies the kernels in a compile cache of Triton; returns what combines what they tell.
 
-    Files of a candidate's own process: facts for people, models and descriptors, and for no verdict.
+    The longest one is disassembled. Files of a candidate's own process: facts for people, models and descriptors, and
+    for no verdict.
     """
     suffix = "hsaco" if arch.startswith("gfx") else "cubin"
-    with tempfile.TemporaryDirectory(prefix="kernelwright-") as folder:
-        binaries = []
-        for number, path in enumerate(itertools.islice(cache.glob(f"*/*.{suffix}"), _MOST_BINARIES)):
-            own = Path(folder) / f"{number}.{suffix}"
-            if all(_copied(path.with_suffix(ending), own.with_suffix(ending)) for ending in (f".{suffix}", ".json")):
-                _copied(path.with_suffix(".amdgcn"), own.with_suffix(".amdgcn"))
-                binaries.append(own)
+    folder = tempfile.TemporaryDirectory(prefix="kernelwright-")
+    binaries = []
+    for number, path in enumerate(itertools.islice(cache.glob(f"*/*.{suffix}"), _MOST_BINARIES)):
+        own = Path(folder.name) / f"{number}.{suffix}"
+        if all(_copied(path.with_suffix(ending), own.with_suffix(ending)) for ending in (f".{suffix}", ".json")):
+            _copied(path.with_suffix(".amdgcn"), own.with_suffix(".amdgcn"))
+            binaries.append(own)
+
+    def read() -> Metrics:
         longest = max(binaries, key=lambda path: path.stat().st_size, default=None)
         found = []
-        for path in binaries:
-            with suppress(Exception):  # it was tampered with, or pyelftools is not installed
-                found.append(_launch(path.with_suffix(".json"), arch, disassemble=path == longest))
+        with folder:
+            for path in binaries:
+                with suppress(Exception):  # it was tampered with, or pyelftools is not installed
+                    found.append(_launch(path.with_suffix(".json"), arch, disassemble=path == longest))
         return combine(found)
+
+    return read
 
 
 def _copied(path: Path, own: Path) -> bool:

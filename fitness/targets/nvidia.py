@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..device import Conditions, DeviceBench, nvml_conditions
+from ..device import Conditions, DeviceBench, expect_there, nvml_conditions
 from ..errors import TargetUnavailable
 from .visible import CUDA, gpu, place, visible
 
@@ -80,6 +80,10 @@ class Nvidia:
     def conditions(self, device: int) -> Conditions | None:
         """Returns what a device is like at this moment; None where NVML cannot be asked."""
         return nvml_conditions(gpu(CUDA, place(self.devices, device)))
+
+    def expect_others(self) -> tuple[int, ...]:
+        """Takes who computes on its devices now for the model's server, which takes turns; returns process ids."""
+        return tuple(pid for device in self.devices for pid in expect_there(gpu(CUDA, device)))
 
     def momentary(self) -> dict[str, float]:
         """Returns clocks, temperature, power and who else computes on the first device."""

@@ -10,9 +10,9 @@ warm-up of the libraries, then exactly one candidate.
 
 Commands: ``probe`` (facts of the device), ``ping`` (nothing but an answer), ``peaks`` (measured bandwidth
 and arithmetic; these three only before a candidate is loaded), ``load``, ``call`` (fresh inputs, outputs
-back), ``pool`` (inputs kept on the device), ``time`` (events around every call, caches flushed before each,
-chosen outputs back), ``train`` (many calls on command, from a CUDA graph where they can be captured, so that
-the parent's own clock can bound what the events claim).
+back), ``pool`` (inputs kept on the device), ``time`` (events around every call, caches flushed before each),
+``outputs`` (parts of what a judged call of the last ``time`` gave), ``train`` (many calls on command, from a CUDA
+graph where they can be captured, so that the parent's own clock can bound what the events claim).
 
 Torch's dtype of a NumPy array decides the dtype of a tensor; bfloat16 travels as uint16.
 """
@@ -332,7 +332,7 @@ class Session:
 
     def __init__(self, pipes, device):
         """Starts without a candidate."""
-        self.pipes, self.device, self.candidate, self.pools = pipes, device, None, {}
+        self.pipes, self.device, self.candidate, self.pools, self.judged = pipes, device, None, {}, {}
 
     def load(self, message, arrays):
         """Loads the candidate."""
@@ -406,7 +406,7 @@ class Session:
         form |= {
             "dtype": str(value.dtype).removeprefix("torch."),
             "shape": list(value.shape),
-            "device": value.device.type,
+            "elsewhere": value.device.type != self.device.name,
         }
         copy = value.detach().clone(memory_format=torch.contiguous_format)
         return copy.view(torch.uint16) if copy.dtype is torch.bfloat16 else copy
@@ -459,12 +459,12 @@ class Session:
                 tensor.mul_(variant["scale"])
 
     def time(self, message, arrays):
-        """Times one call a variant, with flushed caches before each; returns the outputs of the judged ones."""
+        """Times one call a variant, with flushed caches before each; keeps the outputs of the judged ones."""
         axes, variants = message["axes"], message["variants"]
         first = self.pools[variants[0]["entry"]]
         inputs = [Owned(self.device, tensor.dtype, list(tensor.shape)) for tensor in first]
         events = [[self.device.event() for _ in range(2)] for _ in variants]
-        results, facts = {}, {"forms": [], "tampered": []}
+        self.judged, facts = {}, {"forms": [], "tampered": []}
         for i, variant in enumerate(variants):
             outputs = self.candidate.outputs(axes)
             self.fill([holder.tensor for holder in inputs], variant)
@@ -475,10 +475,7 @@ class Session:
             made = self.candidate.call([holder.tensor for holder in inputs], outputs, axes)
             events[i][1].record()
             if variant["judged"]:
-                for name, value in zip(self.names(len(made)), made, strict=True):
-                    copy = self.plain(value, facts)
-                    if copy is not None:
-                        results[f"{name}@{i}"] = copy
+                self.judged[i] = [self.plain(value, facts) for value in made]
             self.poison_made(made)
             if message["flush"] and self.device.reserved_bytes() != self.device.reserved:
                 facts["tampered"].append("it reserves a part of the L2 cache, which no flush reaches")
@@ -486,7 +483,24 @@ class Session:
         self.device.synchronize()
         facts["tampered"] += [f"memory around input {i} overwritten" for i, h in enumerate(inputs) if not h.intact()]
         facts["times_us"] = [start.elapsed_time(end) * 1e3 for start, end in events[: i + 1]]
-        return facts, {name: value.cpu().numpy() for name, value in results.items()}
+        return facts, {}
+
+    def outputs(self, message, arrays):
+        """Returns parts of the outputs of a judged call: those that begin at ``starts``, else all of it."""
+        return {}, self.parts(self.judged[message["index"]], message)
+
+    def parts(self, values, message):
+        """Returns arrays of what the parent wants to see of some outputs."""
+        torch = self.device.torch
+
+        def part(value, starts):
+            if starts is None:
+                return value
+            each = torch.arange(message["length"], device=value.device)
+            return value.reshape(-1)[(torch.tensor(starts, device=value.device)[:, None] + each).reshape(-1)]
+
+        named = zip(self.names(len(values)), values, strict=True)
+        return {f"{n}@0": part(v, message["starts"].get(n)).cpu().numpy() for n, v in named if v is not None}
 
     def profile(self, message, arrays):
         """Runs one call under torch's profiler; returns what ran on the device (without one: on the CPU), in µs."""
@@ -532,10 +546,9 @@ class Session:
                 graph.replay()
             self.device.synchronize()
             self.pipes.write({"done": True})
-        values = made[command["index"]]
         facts = {"forms": []}
-        copies = {f"{n}@0": self.plain(v, facts) for n, v in zip(self.names(len(values)), values, strict=True)}
-        return facts, {name: copy.cpu().numpy() for name, copy in copies.items() if copy is not None}
+        copies = [self.plain(value, facts) for value in made[command["index"]]]
+        return facts, self.parts(copies, command)
 
     def captured(self, sets, owned, axes):
         """Captures a call for each set of inputs; returns the graph, None where there can be none, and its outputs."""
@@ -564,7 +577,8 @@ def serve(pipes):
     session = Session(pipes, device)
     pipes.write({"ready": True, "pid": os.getpid()})
     commands = {
-        name: getattr(session, name) for name in ("load", "call", "mute", "pool", "forget", "time", "profile", "train")
+        name: getattr(session, name)
+        for name in ("load", "call", "mute", "pool", "forget", "time", "outputs", "profile", "train")
     }
     while (received := pipes.read()) is not None:
         message, arrays = received

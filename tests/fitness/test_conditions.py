@@ -73,6 +73,26 @@ def test_the_real_library_is_there_or_is_not():
     assert seen is None or seen.sm_clock_mhz > 0
 
 
+def test_a_server_that_is_expected_there_does_not_disturb_nor_do_its_children(monkeypatch):
+    with subprocess.Popen(["sleep", "60"]) as child:
+        others = (1, child.pid)
+        monkeypatch.setattr(conditions, "_nvml", lambda: library(pids=others))
+        monkeypatch.setattr(conditions, "_EXPECTED", set())
+        monkeypatch.setattr(os, "getpid", lambda: -1)  # nothing here descends from this process
+        monkeypatch.setattr(conditions.Cache, "shows", lambda self, pid: False)
+        before, told, after = nvml_conditions("0"), conditions.expect_there("0"), nvml_conditions("0")
+        later = library(pids=(*others, os.getppid()))
+        monkeypatch.setattr(conditions, "_nvml", lambda: later)
+        monkeypatch.setattr(conditions, "_EXPECTED", {child.pid})
+        grown = nvml_conditions("0")
+        child.kill()
+
+    assert tuple(sorted(others)) == before.strangers == told
+    assert () == after.strangers
+    assert 1 in grown.strangers
+    assert child.pid not in grown.strangers
+
+
 def test_a_process_of_somebody_else_disturbs(monkeypatch):
     monkeypatch.setattr(conditions, "_nvml", lambda: library(pids=(1, os.getpid())))
     seen = nvml_conditions("GPU-123")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from fitness import Evaluator, Kernel, Status, tasks
-from fitness.device.timing import Variant
+from fitness.device.exam import Variant
 from fitness.languages import Triton
 from fitness.pool import Pool
 from fitness.targets import Interpret

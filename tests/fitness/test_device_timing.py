@@ -8,7 +8,7 @@ from fitness import Calibration, Evaluator, Kernel, Status
 from fitness.device.profiler import launches
 from fitness.languages import Cpp, Torch
 from fitness.targets import Cpu
-from fitness.tasks import RowSum
+from fitness.tasks import RowSum, Softmax
 from torch_on_cpu import TorchOnCpu
 
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed")
@@ -68,6 +68,35 @@ def test_an_honest_kernel_is_timed(evaluator):
     assert Status.OK == evaluation.status, evaluation.log
     assert 1 == len(evaluation.measurements)
     assert evaluation.profile.startswith("At M=64, N=257 it takes")
+
+
+@pytest.fixture(scope="module")
+def large():
+    """A task whose outputs have more elements than a sample."""
+    task = Softmax(time_sizes=[{"M": 1300, "N": 1024}], check_sizes=[{"M": 3, "N": 7}, {"M": 5, "N": 130}])
+    made = Evaluator(task, TorchOnCpu(), Torch(), **SETTINGS)
+    yield made
+    made.close()
+
+
+def test_an_honest_kernel_with_large_outputs_is_timed(large):
+    evaluation = judged(large, "return torch.softmax(x, 1)")
+
+    assert Status.OK == evaluation.status, evaluation.log
+
+
+def test_one_wrong_element_of_a_large_output_is_found(large):
+    evaluation = judged(large, "y = torch.softmax(x, 1)\nif x.shape[1] == 1024:\n    y[-1, -1] = 2\nreturn y")
+
+    assert Status.WRONG_VALUE == evaluation.status
+    assert "y[1299, 1023] is 2" in evaluation.log
+
+
+def test_a_twentieth_that_is_left_out_in_the_middle_of_timing_is_found(large):
+    late = "global calls\ncalls += x.shape[1] == 1024\ny = torch.softmax(x, 1)\nif calls > 12:\n    y[300:365] = 0\nreturn y"
+    evaluation = judged(large, late, "calls = 0")
+
+    assert Status.WRONG_VALUE == evaluation.status, evaluation.log
 
 
 SLOW_CLOCK = "real = time.perf_counter\ntime.perf_counter = lambda: real() / 100"

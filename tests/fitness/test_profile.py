@@ -165,7 +165,7 @@ def test_tritons_own_cache_tells_the_registers(tmp_path, monkeypatch):
     spec.loader.exec_module(module)
     source = ASTSource(module.double, {"x": "*fp32", "N": "i32", "B": "constexpr"}, {"B": 256})
     triton.compile(source, target=GPUTarget("cuda", 90, 32))
-    metrics = compiled_metrics(tmp_path, "sm_90a")
+    metrics = compiled_metrics(tmp_path, "sm_90a")()
 
     assert metrics["registers"] > 0
     assert 0 < metrics["occupancy"] <= 1
@@ -182,4 +182,4 @@ def test_a_cache_that_was_tampered_with_tells_nothing(tmp_path):
     (tmp_path / "key" / "endless.cubin").write_bytes(b"")
     (tmp_path / "key" / "endless.json").symlink_to(Path("/dev/zero"))
 
-    assert {} == compiled_metrics(tmp_path, "sm_90a")
+    assert {} == compiled_metrics(tmp_path, "sm_90a")()

@@ -218,3 +218,18 @@ def test_what_cannot_be_started_is_a_broken_machine(tmp_path, monkeypatch):
     sandbox = find_sandbox(find_compiler(), None)
     with Zygote(sandbox, Cell(), 20.0) as broken, pytest.raises(SandboxError, match="does not come up"):
         broken.start(Cell(scratch=tmp_path), Limits(1.0, 1, 0), {}, (0, 1))
+
+
+def test_later_workers_find_the_launchers_of_the_seed_and_nothing_else(zygote, tmp_path):
+    for name, file in (("AB", "__triton_launcher.so"), ("CD", "kernel.cubin")):
+        (tmp_path / "of_the_seed" / name).mkdir(parents=True)
+        (tmp_path / "of_the_seed" / name / file).write_text(name)
+    worker(zygote).close()  # it makes the folders
+    zygote.caches.mkdir(exist_ok=True)
+    zygote.adopt(tmp_path / "of_the_seed")
+    zygote.adopt(tmp_path / "of_the_seed")  # it has them already
+    with worker(zygote) as session:
+        found = told(session, tmp_path, "[str(path.name) for path in Path(os.environ['TRITON_CACHE_DIR']).glob('*/*')]")
+
+    assert "__triton_launcher.so" in found
+    assert "kernel.cubin" not in found

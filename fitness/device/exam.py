@@ -1,0 +1,70 @@
+"""What a kernel is timed on: data that no call has seen, and of some of it what must come out."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..check import Instance, expect
+from ..pool import Pool
+from ..task import Task
+
+
+@dataclass(frozen=True)
+class Variant:
+    """Inputs that no call has seen: an entry of a pool, its rows rolled, times a factor.
+
+    Attributes:
+        entry: Index into the pool.
+        roll: Rows by which tensors of two or more axes are rolled.
+        scale: Every float input is multiplied by it.
+    """
+
+    entry: int
+    roll: int
+    scale: float
+
+    @classmethod
+    def draw(cls, pool: Pool) -> Variant:
+        """Draws one that nobody can foresee; its factor is a number of the coarsest type: both sides multiply alike."""
+        types = [array.dtype for array in pool.entries[0].inputs.values() if array.dtype.kind == "f"]
+        coarsest = min(types, key=lambda each: each.itemsize, default=np.dtype(np.float32))
+        scale = float(coarsest.type(0.5 + 1.5 * secrets.randbits(24) / 2**24))
+        return cls(secrets.randbelow(len(pool.entries)), secrets.randbelow(1 << 16), scale)
+
+    def message(self, exam: str, judged: bool) -> dict[str, Any]:
+        """Returns what the worker is told."""
+        return {"entry": f"{exam}/{self.entry}", "roll": self.roll, "scale": self.scale, "judged": judged}
+
+    def instance(self, task: Task, pool: Pool) -> Instance:
+        """Computes, in this process, the very inputs that the worker makes and what must come out."""
+        inputs = {}
+        for name, array in pool.entries[self.entry].inputs.items():
+            rolled = np.roll(array, self.roll, axis=0) if array.ndim > 1 else array
+            floating = np.issubdtype(array.dtype, np.floating)
+            inputs[name] = np.ascontiguousarray(rolled * array.dtype.type(self.scale) if floating else rolled)
+        expected, tolerance = expect(task, pool.workload, inputs)
+        return Instance(inputs, expected, tolerance)
+
+
+@dataclass(frozen=True)
+class Exam:
+    """A timed workload with a few variants whose outputs are known: drawn and computed once for all kernels.
+
+    Attributes:
+        name: Of this one and no other.
+    """
+
+    name: str
+    pool: Pool
+    variants: tuple[Variant, ...]
+    instances: tuple[Instance, ...]
+
+    @classmethod
+    def prepare(cls, task: Task, pool: Pool, count: int = 4) -> Exam:
+        """Draws the variants and computes what must come out."""
+        variants = tuple(Variant.draw(pool) for _ in range(count))
+        return cls(secrets.token_hex(8), pool, variants, tuple(variant.instance(task, pool) for variant in variants))
