@@ -1,6 +1,6 @@
 """What this machine does with every language on every target: builds, checked, timed, on what, or why not.
 
-python -m experiments.benchmarks.languages [--json OUT] [--tasks all] [--languages triton,cuda]
+python -m experiments.benchmarks.languages [--json OUT] [--tasks all] [--languages triton,cuda] [--targets nvidia]
 
 A line is one language on one target: the seed kernels of the tasks, through the evaluator, or (targets named after an
 architecture) through the compiler alone. Without ``--tasks`` it is one task a language, the first that has a seed.
@@ -160,17 +160,28 @@ def one_line(text: str) -> str:
 
 
 def lines(
-    languages: Iterable[Language], chosen: Sequence[str], every: bool, workers: int, told: Callable[[Line], None]
+    languages: Iterable[Language],
+    targets: Sequence[str],
+    chosen: Sequence[str],
+    every: bool,
+    *,
+    workers: int,
+    told: Callable[[Line], None],
 ) -> list[Line]:
-    """Tries every language on every target of its own, and for every architecture; ``told`` hears of each line."""
+    """Tries every language on every target of its own, and for every architecture; ``told`` hears of each line.
+
+    Only on those that ``targets`` names, if it names any.
+    """
     made: list[Line] = []
     for language in languages:
         found = seeded(language, chosen, every)
-        fitting = [target for target in TARGETS if target.name in getattr(language, "targets", ())]
+        own = getattr(language, "targets", ())
+        fitting = [target for target in TARGETS if target.name in own and target.name in (targets or own)]
         jobs = [partial(on_target, language, target, found, workers) for target in fitting]
         if isinstance(language, AheadLanguage):
             patterns = language.architectures
-            archs = [arch for arch in ARCHITECTURES if any(fnmatch.fnmatch(arch, each) for each in patterns)]
+            named = [arch for arch in ARCHITECTURES if arch in (targets or ARCHITECTURES)]
+            archs = [arch for arch in named if any(fnmatch.fnmatch(arch, each) for each in patterns)]
             jobs += [partial(ahead, language, arch, found) for arch in archs]
         for job in jobs if found else ():
             made.append(job())
@@ -199,20 +210,27 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--json", type=Path, help="store the lines")
     parser.add_argument("--tasks", default="", help="names with commas between, or all; default: one a language")
     parser.add_argument("--languages", default="", help="names with commas between; default: all")
+    parser.add_argument("--targets", default="", help="names or architectures with commas between; default: all")
     parser.add_argument("--workers", type=int, default=1, help="seeds tried at once; they are timed in turns")
     arguments = parser.parse_args(argv)
     every = arguments.tasks == "all"
     names, wanted = _names(arguments.tasks if not every else ""), _names(arguments.languages)
-    for given, known in ((names, [make.name for make in TASKS]), (wanted, [each.name for each in LANGUAGES])):
+    targets = _names(arguments.targets)
+    for given, known in (
+        (names, [make.name for make in TASKS]),
+        (wanted, [each.name for each in LANGUAGES]),
+        (targets, [*(each.name for each in TARGETS), *ARCHITECTURES]),
+    ):
         if unknown := [name for name in given if name not in known]:
             parser.error(f"{unknown[0]} is none of {', '.join(known)}")
     console = Console()
     made = lines(
         [each for each in LANGUAGES if not wanted or each.name in wanted],
+        targets,
         names,
         every or bool(names),
-        arguments.workers,
-        lambda line: console.print(
+        workers=arguments.workers,
+        told=lambda line: console.print(
             f"{line.language} on {line.target}: {line.reason or 'done'}", markup=False, style="dim"
         ),
     )
