@@ -33,6 +33,10 @@ from .task import Task
 _MUCH_LESS_ACCURATE = 32.0
 
 
+def _nothing(*_: object) -> None:
+    """What a bench does that has nothing to prepare, nor to keep of the seed."""
+
+
 class Stages:
     """What kernels of one task, target and language go through, in one sandbox.
 
@@ -195,6 +199,7 @@ class Stages:
         with self._drawing:
             found = self._seed_found
         if found is None:
+            getattr(self.bench, "prepare", _nothing)(device)
             draft = Draft(self._task.seed_kernel(self._language.name))
             try:
                 artifact = self._checked(draft, device, self.material, eager=True)
@@ -204,8 +209,7 @@ class Stages:
                     raise MachineError(f"the seed kernel takes longer to build than {limit}: raise it") from failure
                 text = f"the seed kernel of task {self._task.name!r} is {failure.status}: {failure.log}"
                 raise TaskError(text) from failure
-            if trust := getattr(self.bench, "trust", None):
-                trust(artifact, device)
+            getattr(self.bench, "trust", _nothing)(artifact, device)
             found = self._seed_found = (artifact, draft.max_rel_error or 0.0)
         return found
 

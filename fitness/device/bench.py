@@ -265,13 +265,22 @@ class DeviceBench:
                 self._zygote = None
         return start_device(self.sandbox, self.task, environment, self._devices, timeout_s=_START_S)
 
+    def prepare(self, device: int) -> None:
+        """Has workers started, which takes seconds for the first, while data is drawn and the seed is built."""
+        with self._lock:
+            self._waiting(device)
+
+    def _waiting(self, device: int) -> deque[Future[DeviceSession]]:
+        """Returns the workers that wait, or will, topped up; the caller holds the lock."""
+        spares = self._spares.setdefault(device, deque())
+        while len(spares) < 1 + int(getattr(self.target, "spares", 1)):
+            spares.append(self._background.submit(self._start, device))
+        return spares
+
     def _next(self, device: int) -> DeviceSession:
         """Returns a fresh worker, and has others started."""
         with self._lock:
-            spares = self._spares.setdefault(device, deque())
-            while len(spares) < 1 + int(getattr(self.target, "spares", 1)):
-                spares.append(self._background.submit(self._start, device))
-            chosen = spares.popleft()
+            chosen = self._waiting(device).popleft()
         return chosen.result()
 
     def _load(self, artifact: Artifact, device: int) -> DeviceSession:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,4 +68,6 @@ class Exam:
     def prepare(cls, task: Task, pool: Pool, count: int = 4) -> Exam:
         """Draws the variants and computes what must come out."""
         variants = tuple(Variant.draw(pool) for _ in range(count))
-        return cls(secrets.token_hex(8), pool, variants, tuple(variant.instance(task, pool) for variant in variants))
+        with ThreadPoolExecutor(count) as threads:  # NumPy computes without the interpreter's lock
+            instances = tuple(threads.map(lambda variant: variant.instance(task, pool), variants))
+        return cls(secrets.token_hex(8), pool, variants, instances)
