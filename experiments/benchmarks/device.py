@@ -78,14 +78,15 @@ def tritons_timer(evaluator: Evaluator, repeats: int) -> list[float]:
         return [1e3 * do_bench(lambda: module.kernel_fn(x), return_mode="median") for _ in range(repeats)]
 
 
-def evaluations(evaluator: Evaluator, candidates: int, workers: int, first: int = 0) -> list[Evaluation]:
-    """Returns what the evaluator says of copies of the seed kernel, all different, ``workers`` at once.
+def evaluations(evaluator: Evaluator, candidates: int, workers: int, first: int) -> tuple[list[Evaluation], float]:
+    """Returns what the evaluator says of different copies of the seed kernel, ``workers`` at once, and the seconds.
 
     Raises:
         FitnessError: The machine failed.
         RuntimeError: A copy of a correct kernel is not correct.
     """
     calibration = evaluator.calibrate()
+    start = time.monotonic()
     seed = evaluator.task.seed_kernel(evaluator.language.name)
     with Local(workers=workers) as executor:
         futures: list[Future[Evaluation]] = [
@@ -93,10 +94,11 @@ def evaluations(evaluator: Evaluator, candidates: int, workers: int, first: int 
             for index in range(candidates)
         ]
         made = [future.result() for future in futures]
+    seconds = time.monotonic() - start
     for evaluation in made:
         if not evaluation.ok:
             raise RuntimeError(f"a copy of the seed kernel is {evaluation.status}: {evaluation.log}")
-    return made
+    return made, seconds
 
 
 def timing(evaluator: Evaluator, arguments: argparse.Namespace) -> Figures:
@@ -113,9 +115,8 @@ def timing(evaluator: Evaluator, arguments: argparse.Namespace) -> Figures:
 
 def null(evaluator: Evaluator, arguments: argparse.Namespace) -> Figures:
     """Returns how far copies of the seed are from being as fast as the seed; the best is what a search would report."""
-    speedups = [
-        each.speedup or 0.0 for each in evaluations(evaluator, arguments.copies, arguments.workers, first=10_000)
-    ]
+    made, _ = evaluations(evaluator, arguments.copies, arguments.workers, first=10_000)
+    speedups = [each.speedup or 0.0 for each in made]
     return {
         "null_best": max(speedups),
         "null_worst": min(speedups),
@@ -132,10 +133,8 @@ def alone(evaluator: Evaluator, arguments: argparse.Namespace) -> Figures:
 
 def throughput(evaluator: Evaluator, arguments: argparse.Namespace) -> Figures:
     """Returns candidates a second through the whole evaluator, and the medians of their stages."""
-    evaluator.calibrate()  # not a candidate
-    start = time.monotonic()
-    made = evaluations(evaluator, arguments.candidates, arguments.workers, first=30_000)
-    figures = {"candidates_per_s": len(made) / (time.monotonic() - start)}
+    made, seconds = evaluations(evaluator, arguments.candidates, arguments.workers, first=30_000)
+    figures = {"candidates_per_s": len(made) / seconds}
     return figures | {f"together_{name}_s": value for name, value in _stages(made).items()}
 
 

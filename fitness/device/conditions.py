@@ -12,6 +12,9 @@ from typing import Any
 from ..cache import Cache
 
 _EXPECTED: set[int] = set()
+_OURS: set[tuple[int, str]] = set()  # descendants of this process, by number and start: asked at every pair
+_MOST_OURS = 4096
+_PARENT, _START = 1, 19  # proc(5), counted behind the name
 _SLOWDOWNS = {0x8: "hardware slowdown", 0x20: "too hot", 0x40: "too hot (hardware)", 0x80: "power brake"}
 """Reasons of NVML for low clocks that spoil a sample. A power cap (0x4) does not: it is how a busy GPU runs."""
 
@@ -110,18 +113,25 @@ def is_stranger(pid: int) -> bool:
 
     In a container, NVML tells process ids of the host, which mean nothing here.
     """
-    if not Path("/proc", str(pid)).exists():
+    started = _fact(pid, _START)
+    if not started or (pid, started) in _OURS:
         return False
-    cache = Cache()
-    while pid > 0:
-        if pid == os.getpid() or pid in _EXPECTED or cache.shows(pid):
+    cache, each = Cache(), pid
+    while each > 0:
+        if each == os.getpid():
+            if len(_OURS) >= _MOST_OURS:
+                _OURS.clear()
+            _OURS.add((pid, started))
             return False
-        pid = _parent(pid)
+        if each in _EXPECTED or cache.shows(each):
+            return False
+        each = int(_fact(each, _PARENT) or 0)
     return True
 
 
-def _parent(pid: int) -> int:
+def _fact(pid: int, place: int) -> str:
+    """Returns one of the facts about a process that stand behind its name; empty where it is not seen."""
     try:
-        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
-    except (OSError, ValueError, IndexError):
-        return 0
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[place]
+    except (OSError, IndexError):
+        return ""

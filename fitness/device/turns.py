@@ -11,8 +11,9 @@ from ..cache import Cache
 class Turns:
     """Turns on one device, between all threads and evaluators of this user on this machine.
 
-    All come through one door and wait behind it, so that those who may be there together never starve the one who must
-    be alone. The locks are the system's: whoever dies gives up its turn.
+    Whoever must be alone goes first: nobody else comes in while one waits. Those who may be there together do so in
+    between, all at once, and are not starved: they are who then wants to be alone. The locks are the system's: whoever
+    dies gives up its turn.
     """
 
     def __init__(self, name: str) -> None:
@@ -22,18 +23,13 @@ class Turns:
     @contextmanager
     def alone(self) -> Iterator[None]:
         """Waits until nobody else has a turn, and keeps others out."""
-        with self._door(), self._cache.machine_lock(self._name):
+        with self._cache.machine_lock(f"{self._name}-wanted", shared=True), self._cache.machine_lock(self._name):
             yield
 
     @contextmanager
     def together(self) -> Iterator[None]:
-        """Waits until nobody is alone there, and keeps out who wants to be."""
+        """Waits until nobody is alone there or wants to be, and keeps out who wants to be."""
         with ExitStack() as turn:
-            with self._door():
+            with self._cache.machine_lock(f"{self._name}-wanted"):
                 turn.enter_context(self._cache.machine_lock(self._name, shared=True))
-            yield
-
-    @contextmanager
-    def _door(self) -> Iterator[None]:
-        with self._cache.machine_lock(f"{self._name}-next"):
             yield

@@ -74,6 +74,23 @@ def test_who_waits_to_be_alone_is_not_starved(turns):
     after.leave()
 
 
+def test_who_times_goes_before_those_who_do_not(turns):
+    first = Visitor(turns().alone())
+    assert first.is_in()
+    others = [Visitor(turns().together()) for _ in range(2)]
+    time.sleep(0.2)  # they wait before the next one comes
+    second = Visitor(turns().alone())
+    time.sleep(0.2)
+    first.leave()
+
+    assert second.is_in()
+    assert [False, False] == [other.is_in(0.2) for other in others]
+    second.leave()
+    assert [True, True] == [other.is_in() for other in others]
+    for other in others:
+        other.leave()
+
+
 def test_devices_have_turns_of_their_own(turns, tmp_path):
     with turns().alone(), Turns("another").alone():
         pass
