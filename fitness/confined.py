@@ -46,6 +46,10 @@ class Confined:
     """A process in a sandbox, from outside.
 
     Leaving the context kills it and all its descendants, and waits until they are gone.
+
+    Attributes:
+        work: Socket for orders and answers.
+        driver: Functions that run without the interpreter's lock.
     """
 
     def __init__(
@@ -60,7 +64,7 @@ class Confined:
         self._process = process
         self._init = init
         self._log = log
-        self._driver = native_driver
+        self.driver = native_driver
         self._init_pid = 0
         self._ended: tuple[int, int] | None = None
         _ALIVE.add(self)
@@ -72,7 +76,7 @@ class Confined:
             SandboxError: It does not come up.
         """
         side = Side()
-        pid = self._driver.kw_greet(self._init.fileno(), _GREETING_US, ctypes.byref(side))
+        pid = self.driver.kw_greet(self._init.fileno(), _GREETING_US, ctypes.byref(side))
         if not pid or side.told != HELLO:
             self.close()
             raise SandboxError(f"the sandbox does not come up: {self.log.strip().splitlines()[-1:] or 'no message'}")

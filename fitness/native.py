@@ -123,6 +123,7 @@ class Timing(ctypes.Structure):
 
 _SIGNATURES = {
     "kw_greet": (_I32, [_I32, _I64, ctypes.POINTER(Side)]),
+    "kw_round_trip": (_I64, [_I32, _I32, ctypes.c_char_p, _U64, _I64]),
     "kw_exchange": (_I32, [ctypes.POINTER(Side), _U32, _U64, _U64, ctypes.POINTER(Sample)]),
     "kw_fill": (None, [ctypes.POINTER(Side), ctypes.POINTER(Plan), _U32, _P, ctypes.POINTER(Draw)]),
     "kw_fill_all": (None, [ctypes.POINTER(Side), _P, _P, _P, _U32]),

@@ -60,15 +60,28 @@ class DeviceProcess:
         self.send(message, arrays or {})
         return self.receive(most_bytes)
 
+    def round_trip(self, message: JSON) -> tuple[float, JSON]:
+        """Sends a short command; returns the seconds until the answer began, and the answer.
+
+        Raises:
+            Failed: As `request` has it, or the answer was there before it was asked for.
+        """
+        order, left_s = _packed(message, {}), self.deadline - time.monotonic()
+        took_ns = self._confined.driver.kw_round_trip(
+            self._send, self._receive, order, len(order), max(0, int(left_s * 1e6))
+        )
+        if took_ns == -1:
+            raise Failed(Status.SUSPECT, "it answers before it is asked")
+        answer, _ = self.receive()  # which tells what became of the process, if no answer began
+        return took_ns * 1e-9, answer
+
     def send(self, message: JSON, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Sends a message with its arrays.
 
         Raises:
             Failed: The process is gone or does not read.
         """
-        declared = [{"name": n, "dtype": str(a.dtype), "shape": list(a.shape)} for n, a in arrays.items()]
-        head = json.dumps({**message, "arrays": declared}).encode()
-        self._write(struct.pack("<Q", len(head)) + head)
+        self._write(_packed(message, arrays))
         for array in arrays.values():
             if array.size:
                 self._write(np.ascontiguousarray(array).data.cast("B"))
@@ -149,6 +162,13 @@ class DeviceProcess:
 
     def __exit__(self, *exc: object) -> None:
         self.close()
+
+
+def _packed(message: JSON, arrays: Mapping[str, NDArray[Any]]) -> bytes:
+    """Returns a message as it is sent, without the contents of its arrays."""
+    declared = [{"name": n, "dtype": str(a.dtype), "shape": list(a.shape)} for n, a in arrays.items()]
+    head = json.dumps({**message, "arrays": declared}).encode()
+    return struct.pack("<Q", len(head)) + head
 
 
 def _parsed(head: bytes) -> tuple[JSON, list[Form]]:

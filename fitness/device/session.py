@@ -292,9 +292,7 @@ def _greet(process: DeviceProcess, task: Task, folder: tempfile.TemporaryDirecto
     try:
         process.receive()
         for _ in range(_PINGS):
-            start = time.perf_counter()
-            process.request({"command": "ping"})
-            trips_s.append(time.perf_counter() - start)
+            trips_s.append(process.round_trip({"command": "ping"})[0])
     except Failed as failure:
         process.close()
         folder.cleanup()

@@ -32,6 +32,8 @@ _JUDGED_BLOCKS = 2
 _TRAIN_BYTES = 1 << 30
 _TRAIN_S = 2e-3
 _REPLAYS = 3
+_DOUBT_S = 0.5  # of further replays before claim and clock are said to disagree
+_SLACK_S = 3e-6
 _CLAIM = 0.6  # caches are flushed for the events and not for the graph, so a true claim is rarely below 1
 
 
@@ -276,25 +278,38 @@ class DeviceStopwatch:
         calls = int(np.clip(math.ceil(_TRAIN_S / claimed_s), 4, max(4, min(200, _TRAIN_BYTES // footprint))))
         variants = [Variant.draw(exam.pool).message(exam.name, False) for _ in range(calls)]
         facts, _ = session.process.request({"command": "train", "axes": axes, "variants": variants})
-        best_s, index, chosen = math.inf, secrets.randbelow(calls), secrets.randbelow(len(exam.variants))
-        for _ in range(_REPLAYS):
+        captured = bool(facts.get("captured"))
+        seen_s, replays, doubtful_until = math.inf, 0, time.monotonic() + _DOUBT_S
+        while True:
+            index, chosen = secrets.randbelow(calls), secrets.randbelow(len(exam.variants))
             variants = [Variant.draw(exam.pool).message(exam.name, False) for _ in range(calls)]
-            variants[index] = exam.variants[chosen].message(exam.name, True)
+            variants[index] = exam.variants[chosen].message(exam.name, False)
             session.process.request({"command": "replay", "variants": variants})
-            start = time.perf_counter()
-            session.process.request({"command": "go"})
-            best_s = min(best_s, time.perf_counter() - start)
+            took_s, _ = session.process.round_trip({"command": "go"})
+            replay_s = (took_s - session.round_trip_s) / calls  # a train may be short: each call has inputs of its own
+            replays, seen_s = replays + 1, min(seen_s, replay_s)
+            # A busy machine makes a replay late now and then; what is claimed too low is so in every one.
+            agrees = claimed_s >= _CLAIM * replay_s - _SLACK_S
+            is_last = replays >= _REPLAYS and (agrees or time.monotonic() >= doubtful_until)
+            if is_last or not captured:  # a graph repeats what it holds; others may leave work out of any replay
+                self._keep_of_train(session, exam, index, chosen)
+            if is_last:
+                break
+        session.process.request({"command": "arrived"})
+        if not captured:
+            session.flags.add("not_capturable")
+            return seen_s
+        if not agrees:
+            text = f"events claim {claimed_s * 1e6:.1f} µs a call, the parent's clock says {seen_s * 1e6:.1f} µs"
+            raise Failed(Status.SUSPECT, text, session.max_rel_error)
+        return None
+
+    def _keep_of_train(self, session: DeviceSession, exam: Exam, index: int, chosen: int) -> None:
+        """Brings the outputs of one call of the last replay, to be judged once there is time."""
+        axes = dict(exam.pool.workload.axes)
         sample = Sample.draw(session.task, axes)
         request = {"command": "outputs", "index": index, **sample.message()}
         told, arrays = session.process.request(request, most_bytes=session.most_bytes(axes))
         session.check_forms(told, axes, 1)
-        outputs, label = session.outputs_of(arrays, 0, axes, sample), f"{exam.pool.workload.name}, a call of a train"
-        session.judge_later(outputs, exam.instances[chosen], sample, label)
-        seen_s = (best_s - session.round_trip_s) / calls  # a train may be short, for each call has inputs of its own
-        if not facts.get("captured"):
-            session.flags.add("not_capturable")
-            return seen_s
-        if claimed_s < _CLAIM * seen_s - 3e-6:
-            text = f"events claim {claimed_s * 1e6:.1f} µs a call, the parent's clock says {seen_s * 1e6:.1f} µs"
-            raise Failed(Status.SUSPECT, text, session.max_rel_error)
-        return None
+        outputs = session.outputs_of(arrays, 0, axes, sample)
+        session.judge_later(outputs, exam.instances[chosen], sample, f"{exam.pool.workload.name}, a call of a train")

@@ -523,7 +523,7 @@ class Session:
 
         The calls are captured in a graph and replayed; those that cannot be captured are made one by one. The
         parent's clock runs from its ``go`` to the ``done``; before, all inputs are filled anew, so that each call
-        has to compute. Ends with the outputs of one call.
+        has to compute. After a replay the parent may ask for the outputs of one of its calls.
         """
         torch, axes, variants = self.device.torch, message["axes"], message["variants"]
         sets = [[torch.empty_like(tensor) for tensor in self.pools[each["entry"]]] for each in variants]
@@ -532,7 +532,12 @@ class Session:
             self.fill(tensors, variant)
         graph, made = self.captured(sets, owned, axes)
         self.pipes.write({"captured": graph is not None})
-        while (command := self.pipes.read()[0])["command"] == "replay":
+        while (command := self.pipes.read()[0])["command"] != "arrived":
+            if command["command"] == "outputs":
+                facts = {"forms": []}
+                copies = [self.plain(value, facts) for value in made[command["index"]]]
+                self.pipes.write(facts, self.parts(copies, command))
+                continue
             for tensors, variant in zip(sets, command["variants"], strict=True):
                 self.fill(tensors, variant)
             for values in made:
@@ -546,9 +551,7 @@ class Session:
                 graph.replay()
             self.device.synchronize()
             self.pipes.write({"done": True})
-        facts = {"forms": []}
-        copies = [self.plain(value, facts) for value in made[command["index"]]]
-        return facts, self.parts(copies, command)
+        return {}, {}
 
     def captured(self, sets, owned, axes):
         """Captures a call for each set of inputs; returns the graph, None where there can be none, and its outputs."""

@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -429,6 +430,23 @@ int32_t kw_greet(int32_t fd, int64_t timeout_us, Side* side) {
     ucred credentials;
     memcpy(&credentials, CMSG_DATA(control), sizeof credentials);
     return credentials.pid;
+}
+
+// Writes an order to a pipe and waits for the first byte of its answer in another. Returns the nanoseconds between, -1 when
+// an answer lies there before it is asked for, and -2 when none comes. The clock runs here and not in the interpreter,
+// whose other threads would be in the time.
+int64_t kw_round_trip(int32_t send, int32_t receive, const void* order, uint64_t bytes, int64_t timeout_us) {
+    pollfd answer{receive, POLLIN, 0};
+    if (poll(&answer, 1, 0) > 0 && (answer.revents & POLLIN)) return -1;
+    const int64_t start = now_ns();
+    if (write(send, order, bytes) != static_cast<ssize_t>(bytes)) return -2;
+    while (true) {
+        const int64_t left_ms = timeout_us / 1000 - (now_ns() - start) / 1000000;
+        const int ready = poll(&answer, 1, static_cast<int>(std::max<int64_t>(left_ms, 0)));
+        const int64_t taken = now_ns() - start;
+        if (ready > 0) return taken;
+        if (ready == 0 || errno != EINTR) return -2;
+    }
 }
 
 int32_t kw_exchange(Side* side, uint32_t kind, uint64_t count, uint64_t dirty, Sample* sample) {

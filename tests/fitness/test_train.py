@@ -1,0 +1,149 @@
+"""Whether the parent's clock bears out what events claim: a stand-in takes the worker's place, so that times can be chosen."""
+
+import os
+import time
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from fitness import Status
+from fitness.compiler import find_compiler
+from fitness.device.exam import Exam
+from fitness.device.process import DeviceProcess
+from fitness.device.session import DeviceSession
+from fitness.device.timing import DeviceStopwatch
+from fitness.native import driver
+from fitness.pool import Pool
+from fitness.series import Precision
+from fitness.session import Failed
+from fitness.tasks import RowSum
+
+TASK = RowSum(time_sizes=[{"M": 8, "N": 16}])
+EXAM = Exam.prepare(TASK, Pool.draw(TASK, TASK.time_workloads[0], np.random.default_rng(0)))
+CLAIMED_S = 1e-3
+CALLS = 4  # of a train of such calls
+
+
+class Worker:
+    """Answers as a worker does whose replays take the given seconds, the last of them from then on."""
+
+    def __init__(self, replays_s, captured=True):
+        self.replays_s, self.captured, self.made, self.outputs = list(replays_s), captured, 0, 0
+
+    def request(self, message, arrays=None, most_bytes=0):
+        if message["command"] == "train":
+            return {"captured": self.captured}, {}
+        if message["command"] == "replay":
+            self.variants = message["variants"]
+        if message["command"] == "outputs":
+            self.outputs += 1
+            variant = self.variants[message["index"]]
+            index = next(i for i, each in enumerate(EXAM.variants) if each.message(EXAM.name, False) == variant)
+            right = EXAM.instances[index].expected["y"].astype(np.float32)
+            form = {"plain": True, "dtype": "float32", "shape": list(right.shape), "elsewhere": False}
+            return {"forms": [form]}, {"y@0": right}
+        return {}, {}
+
+    def round_trip(self, message):
+        took_s = self.replays_s[min(self.made, len(self.replays_s) - 1)]
+        self.made += 1
+        return took_s, {}
+
+
+def train(worker):
+    session = DeviceSession(worker, TASK, None)
+    watch = DeviceStopwatch((session, session), Precision(), True)
+    seen_s = watch._train(0, EXAM, CLAIMED_S)
+    session.judge_kept()
+    return seen_s
+
+
+def test_a_claim_that_the_clock_bears_out_is_believed():
+    worker = Worker([CALLS * CLAIMED_S])
+
+    assert train(worker) is None
+    assert (3, 1) == (worker.made, worker.outputs)
+
+
+def test_a_late_replay_on_a_busy_machine_is_no_lie():
+    worker = Worker([0.1] * 7 + [CALLS * CLAIMED_S])
+
+    assert train(worker) is None
+    assert 8 == worker.made
+
+
+def test_a_claim_that_no_replay_bears_out_is_a_lie():
+    with pytest.raises(Failed) as failed:
+        train(Worker([20 * CALLS * CLAIMED_S]))
+
+    assert Status.SUSPECT == failed.value.status
+    assert "the parent's clock says" in failed.value.log
+
+
+def test_the_replay_that_bears_a_claim_out_is_the_one_that_is_judged():
+    """Work that is left out of the first replays alone, and never judged, proves nothing."""
+    with pytest.raises(Failed) as failed:
+        train(Worker([CALLS * CLAIMED_S] * 2 + [20 * CALLS * CLAIMED_S]))
+
+    assert Status.SUSPECT == failed.value.status
+
+
+def test_each_replay_is_judged_of_who_is_not_captured():
+    worker = Worker([CALLS * CLAIMED_S], captured=False)
+
+    assert pytest.approx(CLAIMED_S) == train(worker)
+    assert 3 == worker.outputs
+
+
+@pytest.fixture
+def process(tmp_path):
+    """Both ends of a worker's pipes, without a worker."""
+    (orders, send), (receive, answers) = os.pipe(), os.pipe()
+    confined = SimpleNamespace(driver=driver(find_compiler()), pid=os.getpid(), log="", wait=lambda wall_s: 0)
+    made = DeviceProcess(confined, receive, send, tmp_path)
+    made.deadline = time.monotonic() + 2
+    yield made, orders, answers
+    for descriptor in (receive, send, orders):
+        os.close(descriptor)
+
+
+ANSWER = (13).to_bytes(8, "little") + b'{"arrays":[]}'
+
+
+def test_an_answer_before_the_question_is_suspect(process):
+    made, _, answers = process
+    os.write(answers, ANSWER)
+    with pytest.raises(Failed) as failed:
+        made.round_trip({"command": "go"})
+    os.close(answers)
+
+    assert Status.SUSPECT == failed.value.status
+
+
+def test_a_round_trip_ends_with_the_first_byte_of_the_answer(process):
+    made, orders, answers = process
+    if os.fork() == 0:
+        os.read(orders, 1000)
+        time.sleep(0.05)
+        os.write(answers, ANSWER)
+        os._exit(0)
+    took_s, answer = made.round_trip({"command": "go"})
+    os.wait()
+    os.close(answers)
+
+    assert {} == answer
+    assert took_s >= 0.05
+
+
+def test_a_worker_that_is_gone_or_late_is_no_answer(process):
+    made, _, answers = process
+    made.deadline = time.monotonic() + 0.05
+    with pytest.raises(Failed) as late:
+        made.round_trip({"command": "go"})
+    os.close(answers)
+    made.deadline = time.monotonic() + 5
+    with pytest.raises(Failed) as gone:
+        made.round_trip({"command": "go"})
+
+    assert [Status.RUN_TIMEOUT, Status.NO_RESULT] == [late.value.status, gone.value.status]
