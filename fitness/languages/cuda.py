@@ -23,13 +23,32 @@ from ..target import Target
 from ..task import Task
 from .cpp import link_flags, precompiled
 from .disassembly import sass
-from .launch_syntax import host_part, rewrite_launches
+from .launch_syntax import device_part, host_part, rewrite_launches
 from .python_hosted import WORKERS, digest_of_workers, versions
 from .simt import simt_build, simt_fingerprint
 
 _INSTALL = "pip install nvidia-cuda-nvrtc cuda-bindings, or install the CUDA toolkit"
 _ENVIRONMENT = {"LC_ALL": "C", "PATH": "/usr/local/bin:/usr/bin:/bin", "TMPDIR": ".", "HOME": "."}
 _MOST_CUBINS = 16
+_HOST_HEADERS = {
+    **dict.fromkeys(
+        (
+            "cuda.h",
+            "cuda_runtime.h",
+            "cuda_runtime_api.h",
+            "device_launch_parameters.h",
+            "vector_types.h",
+            "cuda_fp16.h",
+            "cuda_bf16.h",
+            "cuda_pipeline.h",
+            "math_constants.h",
+        ),
+        "",
+    ),
+    "cooperative_groups.h": "namespace cooperative_groups {}\n",
+    "mma.h": "namespace nvcuda { namespace wmma {} }\n",
+}
+"""What the host side of a source finds of CUDA's headers: `cuda_host.h` declares what a launcher needs of them."""
 
 
 @dataclass(frozen=True)
@@ -71,10 +90,14 @@ class Cuda:
         call = "::kernelwright::launcher<decltype(&{name})>({text}, {configuration})"
         host = host_part(rewrite_launches(kernel.source, call).source)
         (workdir / "host.cpp").write_text(host, encoding="utf-8")
+        (workdir / "host").mkdir()
+        for name, text in _HOST_HEADERS.items():
+            (workdir / "host" / name).write_text(text, encoding="utf-8")
         manifest = json.loads((workdir / "manifest.json").read_text(encoding="utf-8"))
         compiler, header = find_compiler(), WORKERS / "cuda_host.h"
         command = (*compiler.argv, "-std=c++17", "-O1", "-w", "-fPIC")
-        manifest |= {"host": "host.cpp", "header": str(header), "command": command, "link": link_flags(compiler)}
+        manifest |= {"host": "host.cpp", "headers": "host", "header": str(header), "command": command}
+        manifest |= {"link": link_flags(compiler)}
         (workdir / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
         argv = (sys.executable, "-I", "-B", str(WORKERS / "build_cuda.py"), "manifest.json")
         needs = () if compiler.family == "zig" else (precompiled(compiler, command, header.read_text("utf-8")),)
@@ -133,7 +156,7 @@ class Cuda:
     def _write_device(self, kernel: Kernel, arch: str, workdir: Path) -> None:
         """Writes what NVRTC compiles."""
         rewritten = rewrite_launches(kernel.source, call="kernelwright_launch")
-        (workdir / "kernel.cu").write_text(rewritten.source, encoding="utf-8")
+        (workdir / "kernel.cu").write_text(device_part(rewritten.source), encoding="utf-8")
         manifest = {"source": "kernel.cu", "kernels": rewritten.kernels, "arch": arch, "include": cuda_headers()}
         (workdir / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
 
@@ -171,9 +194,15 @@ def _has_nvrtc() -> bool:
 
 @functools.cache
 def cuda_headers() -> list[str]:
-    """Returns the folders with CUDA's device headers: the wheel's, else the toolkit's; maybe none."""
+    """Returns the folders with CUDA's device headers: the wheels', else the toolkit's; maybe none.
+
+    Since CUDA 13 those that are written in C++ (``<cuda/…>``, which cooperative groups include) lie in one below.
+    """
     spec = importlib.util.find_spec("nvidia")
     roots = [Path(root) / "cu13" for root in (spec.submodule_search_locations or ())] if spec else []
     nvcc = shutil.which("nvcc")
     roots += [Path(nvcc).resolve().parent.parent] if nvcc else []
-    return [str(root / "include") for root in roots if (root / "include" / "cuda_fp16.h").is_file()][:1]
+    for folder in (root / "include" for root in roots):
+        if (folder / "cuda_fp16.h").is_file():
+            return [str(each) for each in (folder, folder / "cccl") if each.is_dir()]
+    return []

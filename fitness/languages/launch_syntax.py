@@ -14,6 +14,7 @@ _DYNAMIC_SHARED = re.compile(
     r"extern\s+__shared__\s+(?:__align__\s*\(\s*\d+\s*\)\s+|alignas\s*\(\s*\d+\s*\)\s+)?"
     r"([A-Za-z_][\w\s:]*?)\s+(\w+)\s*\[\s*\]\s*;"
 )
+_LAUNCHER = re.compile(r'\bextern\s*"C"\s*(?!\s*\{)')
 _DEVICE_ONLY = re.compile(r"\b__(?:global|device)__\b")
 
 
@@ -93,6 +94,26 @@ def host_part(source: str) -> str:
             continue
         body = _body(masked, marker.end())
         if body is None or "__host__" in masked[_declaration_start(masked, marker.start()) : body[0]]:
+            continue
+        removed = source[body[0] : body[1]]
+        pieces += [source[done : body[0]], ";", "\n" * removed.count("\n")]
+        done = body[1]
+    return "".join([*pieces, source[done:]])
+
+
+def device_part(source: str) -> str:
+    """Returns ``source`` with the bodies of launchers, ``extern "C"`` and for the host, removed.
+
+    What is left is what a device compiler needs. It must not see what they call of the runtime or of C++'s library.
+    """
+    masked = mask(source)
+    pieces: list[str] = []
+    done = 0
+    for marker in _LAUNCHER.finditer(source):
+        if marker.start() < done or not masked.startswith("extern", marker.start()):
+            continue
+        body = _body(masked, marker.end())
+        if body is None or _DEVICE_ONLY.search(masked, marker.end(), body[0]):
             continue
         removed = source[body[0] : body[1]]
         pieces += [source[done : body[0]], ";", "\n" * removed.count("\n")]

@@ -10,8 +10,8 @@ import json
 import pathlib
 import sys
 
-# Host functions are compiled as device functions that nobody calls, so that one text serves both
-# sides; what they call of the runtime is a name without effect here.
+# Host functions other than the launcher, whose body is not here, are compiled as device functions that nobody calls;
+# what they call of the runtime is a name without effect here.
 PRELUDE = """
 #define INFINITY __int_as_float(0x7f800000)
 #define NAN __int_as_float(0x7fffffff)
@@ -26,6 +26,9 @@ typedef long long int64_t; typedef unsigned long long uint64_t;
 template <class... T> __device__ int kernelwright_ignore(T...) { return 0; }
 #define cudaMemsetAsync kernelwright_ignore
 #define cudaFuncSetAttribute kernelwright_ignore
+#define cudaGetLastError kernelwright_ignore
+#define cudaDeviceSynchronize kernelwright_ignore
+#define cudaStreamSynchronize kernelwright_ignore
 template <class... T> __device__ void kernelwright_launch(T...) {}
 #define KERNELWRIGHT_DYNAMIC_SHARED(T, name) \\
     extern __shared__ __align__(16) unsigned char kernelwright_dynamic[]; \\
@@ -35,9 +38,9 @@ template <class... T> __device__ void kernelwright_launch(T...) {}
 
 # Host headers that kernels include out of habit; NVRTC knows their device side already.
 EMPTY_HEADERS = (
-    "algorithm", "cfloat", "climits", "cmath", "cstddef", "cstdint", "cstdio", "cstdlib", "cstring", "cuda.h",
-    "cuda_runtime.h", "device_launch_parameters.h", "float.h", "limits.h", "math.h", "stdint.h", "stdio.h", "stdlib.h",
-    "string.h",
+    "algorithm", "cassert", "cfloat", "climits", "cmath", "cstddef", "cstdint", "cstdio", "cstdlib", "cstring",
+    "cuda.h", "cuda_runtime.h", "device_launch_parameters.h", "float.h", "iostream", "limits.h", "map", "math.h",
+    "memory", "stdexcept", "stdint.h", "stdio.h", "stdlib.h", "string", "string.h", "unordered_map", "vector",
 )  # fmt: skip
 
 

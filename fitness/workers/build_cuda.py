@@ -1,9 +1,10 @@
 """Builds a CUDA source into a shared object without nvcc: NVRTC for the device, a C++ compiler for the host.
 
 Run in the sandbox as ``python -I build_cuda.py MANIFEST [ARGUMENT...]``. The manifest is that of `ahead_cuda` plus
-``host`` (a file: the source without device bodies, launches rewritten), ``header``, ``command`` (argv of the C++
-compiler with its flags) and ``link`` (flags for a shared object). The arguments make the compiler read the header
-precompiled. Both compilers run side by side. Writes ``kernel.so`` with the source's own ``kernel`` function.
+``host`` (a file: the source without device bodies, launches rewritten), ``headers`` (a folder with what it includes
+of CUDA), ``header``, ``command`` (argv of the C++ compiler with its flags) and ``link`` (flags for a shared object).
+The arguments make the compiler read the header precompiled. Both compilers run side by side. Writes ``kernel.so``
+with the source's own ``kernel`` function.
 """
 
 import importlib.util
@@ -30,7 +31,8 @@ def main(path, header):
     manifest = json.loads(pathlib.Path(path).read_text())
     pathlib.Path("launch.cpp").write_text('#line 1 "kernel.cu"\n' + pathlib.Path(manifest["host"]).read_text())
     command = manifest["command"]
-    argv = [*command, *(header or ["-include", manifest["header"]]), "-c", "launch.cpp", "-o", "launch.o"]
+    included = header or ["-include", manifest["header"]]
+    argv = [*command, *included, f"-I{manifest['headers']}", "-c", "launch.cpp", "-o", "launch.o"]
     with subprocess.Popen(argv, stderr=subprocess.PIPE) as host:
         try:
             device.main(path)

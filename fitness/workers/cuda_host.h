@@ -41,12 +41,21 @@ struct uint2 { unsigned x, y; };
 struct alignas(16) uint4 { unsigned x, y, z, w; };
 struct __half { unsigned short bits; };
 struct __half2 { __half x, y; };
+struct __nv_bfloat16 { unsigned short bits; };
+struct __nv_bfloat162 { __nv_bfloat16 x, y; };
 typedef __half half;
 typedef __half2 half2;
 
 typedef struct CUstream_st* cudaStream_t;
 typedef int cudaError_t;
-enum { cudaSuccess = 0, cudaFuncAttributeMaxDynamicSharedMemorySize = 8 };
+enum { cudaSuccess = 0, cudaFuncAttributeMaxDynamicSharedMemorySize = 8, cudaFuncAttributePreferredSharedMemoryCarveout = 9 };
+enum { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost = 2, cudaMemcpyDeviceToDevice = 3, cudaMemcpyDefault = 4 };
+enum {
+    cudaDevAttrMaxThreadsPerBlock = 1, cudaDevAttrMaxSharedMemoryPerBlock = 8, cudaDevAttrWarpSize = 10,
+    cudaDevAttrMultiProcessorCount = 16, cudaDevAttrL2CacheSize = 38, cudaDevAttrMaxThreadsPerMultiProcessor = 39,
+    cudaDevAttrComputeCapabilityMajor = 75, cudaDevAttrComputeCapabilityMinor = 76,
+    cudaDevAttrMaxSharedMemoryPerMultiprocessor = 81, cudaDevAttrMaxSharedMemoryPerBlockOptin = 97
+};
 
 extern const char kernelwright_cubin[];
 extern const char* const kernelwright_names[][2];  // as written, as the binary calls it; ends with nulls
@@ -124,12 +133,55 @@ Launcher<Function> launcher(const char* name, Configuration configuration) {
 
 }  // namespace kernelwright
 
+// What launchers call of the runtime. A call that fails ends the process with the driver's error: there is no last error.
 inline cudaError_t cudaMemsetAsync(void* at, int value, size_t bytes, cudaStream_t stream = nullptr) {
     kernelwright::call("cuMemsetD8Async", reinterpret_cast<unsigned long long>(at), static_cast<unsigned char>(value),
                        bytes, stream);
     return cudaSuccess;
 }
+inline cudaError_t cudaMemset(void* at, int value, size_t bytes) { return cudaMemsetAsync(at, value, bytes); }
+inline cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, int, cudaStream_t stream = nullptr) {
+    kernelwright::call("cuMemcpyAsync", reinterpret_cast<unsigned long long>(to), reinterpret_cast<unsigned long long>(from),
+                       bytes, stream);
+    return cudaSuccess;
+}
+template <class T>
+cudaError_t cudaMalloc(T** at, size_t bytes) {
+    kernelwright::call("cuMemAlloc_v2", reinterpret_cast<unsigned long long*>(at), bytes);
+    return cudaSuccess;
+}
+template <class T>
+cudaError_t cudaMallocAsync(T** at, size_t bytes, cudaStream_t stream) {
+    kernelwright::call("cuMemAllocAsync", reinterpret_cast<unsigned long long*>(at), bytes, stream);
+    return cudaSuccess;
+}
+inline cudaError_t cudaFree(void* at) {
+    kernelwright::call("cuMemFree_v2", reinterpret_cast<unsigned long long>(at));
+    return cudaSuccess;
+}
+inline cudaError_t cudaFreeAsync(void* at, cudaStream_t stream) {
+    kernelwright::call("cuMemFreeAsync", reinterpret_cast<unsigned long long>(at), stream);
+    return cudaSuccess;
+}
+inline cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+    kernelwright::call("cuStreamSynchronize", stream);
+    return cudaSuccess;
+}
+inline cudaError_t cudaDeviceSynchronize() {
+    kernelwright::call("cuCtxSynchronize");
+    return cudaSuccess;
+}
+inline cudaError_t cudaGetDevice(int* device) {
+    kernelwright::call("cuCtxGetDevice", device);
+    return cudaSuccess;
+}
+inline cudaError_t cudaDeviceGetAttribute(int* value, int attribute, int device) {  // numbered as the driver does
+    kernelwright::call("cuDeviceGetAttribute", value, attribute, device);
+    return cudaSuccess;
+}
 inline cudaError_t cudaGetLastError() { return cudaSuccess; }
+inline cudaError_t cudaPeekAtLastError() { return cudaSuccess; }
+inline const char* cudaGetErrorString(cudaError_t) { return "no error"; }
 template <class... Arguments>
 cudaError_t cudaFuncSetAttribute(Arguments...) { return cudaSuccess; }
 #define KERNELWRIGHT_DYNAMIC_SHARED(T, name) T* name = nullptr

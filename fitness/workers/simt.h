@@ -422,11 +422,31 @@ typedef const void* hipStream_t;
 typedef int cudaError_t;
 typedef int hipError_t;
 constexpr int cudaSuccess = 0, hipSuccess = 0;
-inline cudaError_t cudaGetLastError() { return 0; }
-inline hipError_t hipGetLastError() { return 0; }
-inline cudaError_t cudaMemsetAsync(void* at, int value, size_t bytes, cudaStream_t = nullptr) { std::memset(at, value, bytes); return 0; }
-inline hipError_t hipMemsetAsync(void* at, int value, size_t bytes, hipStream_t = nullptr) { std::memset(at, value, bytes); return 0; }
-inline cudaError_t cudaFuncSetAttribute(...) { return 0; }
+// What launchers call of the runtimes, for a device of one multiprocessor whose memory is the host's.
+#define KERNELWRIGHT_RUNTIME(vendor)                                                                                        \
+    inline int vendor##GetLastError() { return 0; }                                                                        \
+    inline int vendor##PeekAtLastError() { return 0; }                                                                     \
+    inline const char* vendor##GetErrorString(int) { return "no error"; }                                                 \
+    inline int vendor##MemsetAsync(void* at, int value, size_t bytes, vendor##Stream_t = nullptr) { std::memset(at, value, bytes); return 0; } \
+    inline int vendor##Memset(void* at, int value, size_t bytes) { std::memset(at, value, bytes); return 0; }             \
+    inline int vendor##MemcpyAsync(void* to, const void* from, size_t bytes, int, vendor##Stream_t = nullptr) { std::memcpy(to, from, bytes); return 0; } \
+    template <class T> int vendor##Malloc(T** at, size_t bytes) { *at = static_cast<T*>(std::malloc(bytes)); return 0; }  \
+    template <class T> int vendor##MallocAsync(T** at, size_t bytes, vendor##Stream_t) { return vendor##Malloc(at, bytes); } \
+    inline int vendor##Free(void* at) { std::free(at); return 0; }                                                        \
+    inline int vendor##FreeAsync(void* at, vendor##Stream_t) { std::free(at); return 0; }                                 \
+    inline int vendor##StreamSynchronize(vendor##Stream_t) { return 0; }                                                  \
+    inline int vendor##DeviceSynchronize() { return 0; }                                                                  \
+    inline int vendor##GetDevice(int* device) { *device = 0; return 0; }                                                  \
+    inline int vendor##FuncSetAttribute(...) { return 0; }
+KERNELWRIGHT_RUNTIME(cuda)
+KERNELWRIGHT_RUNTIME(hip)
+enum { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice, cudaMemcpyDefault };
+enum { hipMemcpyHostToDevice = 1, hipMemcpyDeviceToHost, hipMemcpyDeviceToDevice, hipMemcpyDefault };
+enum { cudaDevAttrMaxSharedMemoryPerBlock = 8, cudaDevAttrMultiProcessorCount = 16 };
+inline int cudaDeviceGetAttribute(int* value, int attribute, int) {
+    *value = attribute == cudaDevAttrMultiProcessorCount ? 1 : attribute == cudaDevAttrMaxSharedMemoryPerBlock ? 48 * 1024 : 0;
+    return 0;
+}
 #define cudaFuncAttributeMaxDynamicSharedMemorySize 8
 #define hipLaunchKernelGGL(function, grid, size, dynamic_bytes, stream, ...) \
     kernelwright::launch(function, grid, size, dynamic_bytes, stream, __VA_ARGS__)

@@ -8,9 +8,12 @@ import pytest
 
 from fitness import Kernel, Status, TaskError, ToolchainError, tasks
 from fitness.ahead import AheadLanguage, compile_ahead
+from fitness.build import Builder
+from fitness.compiler import find_compiler
 from fitness.languages import Cpp, Cuda, Cute, FlyDSL, Hip, Triton
 from fitness.languages.cuda import cuda_headers
 from fitness.languages.flydsl import linker
+from fitness.sandbox import find_sandbox
 from fitness.tasks import RowSum, Softmax
 
 
@@ -75,6 +78,63 @@ def test_every_cuda_seed_compiles(task):
     compilation = compile_ahead(kernel, task(), Cuda(), "sm_90a")
 
     assert Status.OK == compilation.status, compilation.log
+
+
+class Hopper:
+    """Stands for a GPU that is not here: objects are built for it."""
+
+    name, arch = "nvidia", "sm_90a"
+
+
+def built_for_a_gpu(kernel):
+    return Builder(Cuda(), Hopper(), find_sandbox(find_compiler()), 60.0).build(kernel)
+
+
+@NVRTC
+@pytest.mark.parametrize("task", SHIPPED, ids=lambda task: task.name)
+def test_every_cuda_seed_builds_with_its_host_side(task):
+    kernel = task().seed_kernel("cuda")
+    if "cuda_fp16.h" in kernel.source and not cuda_headers():
+        pytest.skip("CUDA's headers are not installed: pip install nvidia-cuda-runtime")
+
+    assert built_for_a_gpu(kernel).path.is_file()
+
+
+HABITS = """\
+#include <cuda_runtime.h>
+#include <cuda_fp16.h>
+#include <cooperative_groups.h>
+#include <mma.h>
+#include <cstdio>
+#include <vector>
+namespace cg = cooperative_groups;
+using namespace nvcuda;
+__global__ void copy(const float* x, float* y, long n) {
+    auto block = cg::this_thread_block();
+    if (block.thread_rank() < n) y[block.thread_rank()] = x[block.thread_rank()];
+}
+extern "C" void kernel(const float* x, float* y, long n, cudaStream_t stream) {
+    int device, count;
+    cudaGetDevice(&device);
+    cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device);
+    std::vector<dim3> grids(1, dim3(count));
+    float* scratch;
+    cudaMallocAsync(&scratch, n * sizeof(float), stream);
+    cudaMemcpyAsync(scratch, x, n * sizeof(float), cudaMemcpyDeviceToDevice, stream);
+    copy<<<grids[0], 32, 0, stream>>>(scratch, y, n);
+    cudaFreeAsync(scratch, stream);
+    cudaError_t error = cudaGetLastError();
+    if (error != cudaSuccess) printf("%s", cudaGetErrorString(error));
+}
+"""
+
+
+@NVRTC
+def test_what_people_include_and_call_out_of_habit_builds():
+    if len(cuda_headers()) < 2:
+        pytest.skip("not all of CUDA's headers are installed: pip install nvidia-cuda-runtime nvidia-cuda-cccl")
+
+    assert built_for_a_gpu(Kernel(HABITS, "cuda")).path.is_file()
 
 
 @CLANG

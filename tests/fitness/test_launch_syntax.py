@@ -1,4 +1,4 @@
-from fitness.languages.launch_syntax import host_part, rewrite_launches
+from fitness.languages.launch_syntax import device_part, host_part, rewrite_launches
 
 SOURCE = """\
 template <class T, int B> __global__ void scale(T* a, long n) {
@@ -44,6 +44,25 @@ def test_the_host_part_has_no_device_bodies():
     assert 'extern "C" void kernel(float* a' in host
 
 
+def test_the_device_part_has_no_launchers_bodies():
+    device = device_part(rewrite_launches(SOURCE).source)
+
+    assert "dim3" not in device
+    assert 'extern "C" void kernel(float* a, long n, cudaStream_t stream) ;' in device
+    assert "a[threadIdx.x] *= 2;" in device
+    assert SOURCE.count("\n") == device.count("\n")
+
+
+def test_the_device_part_keeps_what_runs_on_the_device():
+    for source in (
+        'extern "C" __global__ void k(float* a) { a[0] = 1; }\n',
+        'extern "C" { __global__ void k(float* a) { a[0] = 1; } }\n',
+        '// extern "C" void kernel() { in a comment }\n',
+        'extern "C" void kernel(float* a);\n__device__ float f() { return 1; }\n',
+    ):
+        assert source == device_part(source)
+
+
 def test_functions_of_both_sides_keep_their_bodies():
     source = "__host__ __device__ int twice(int x) { return 2 * x; }\n"
 
@@ -54,3 +73,4 @@ def test_broken_text_comes_back():
     for text in ("", "<<<", "a<<<1", ">>>", "k<<<1,2>>>", "__global__ void k() {", "__global__"):
         assert isinstance(rewrite_launches(text).source, str)
         assert isinstance(host_part(text), str)
+        assert isinstance(device_part(text), str)
