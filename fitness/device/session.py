@@ -265,7 +265,9 @@ def start_device(
     Path(folder.name).chmod(0o777)
     if zygote is not None and zygote.caches.is_dir():
         shutil.copytree(zygote.caches, Path(folder.name) / "triton")
-    cell = scratch_cell(sandbox, devices, environment, Path(folder.name))
+    dtypes = {spec.dtype for spec in (*task.inputs.values(), *task.outputs.values())}
+    variables = {"KERNELWRIGHT_DTYPES": ",".join(sorted(dtypes)), **environment}
+    cell = scratch_cell(sandbox, devices, variables, Path(folder.name))
     limits = candidate_limits(timeout_s)
     ours, theirs = os.pipe(), os.pipe()  # commands to the worker, answers from it
     channel, options = (ours[0], theirs[1]), {"local_sockets": 1}

@@ -110,10 +110,11 @@ class Device:
     def load_kernels(self):
         """Uses once what a candidate's calls need: a GPU loads each of torch's kernels at its first use.
 
-        Workers wait ready before there is a candidate, so nobody waits for this.
+        Workers wait ready before there is a candidate, so nobody waits for this; but the driver serves one process at a
+        time, so it is done for the types of the task alone.
         """
         torch = self.torch
-        for dtype in (torch.float32, torch.float16, torch.int32, torch.int64):
+        for dtype in (getattr(torch, name) for name in os.environ.get("KERNELWRIGHT_DTYPES", "float32").split(",")):
             holder = Owned(self, dtype, [4, 8])
             holder.tensor.copy_(torch.ones(4, 8, dtype=dtype))
             holder.intact()

@@ -246,6 +246,7 @@ def test_a_module_that_fills_the_disk_is_stopped_and_the_next_one_is_not(evaluat
 
 def test_loading_kernels_ahead_leaves_nothing_behind(worker, monkeypatch):
     monkeypatch.setenv("KERNELWRIGHT_DEVICE", "cpu")
+    monkeypatch.setenv("KERNELWRIGHT_DTYPES", "float16,float32,int32,int64")
     device = worker.Device()
     device.flush_buffer = device.torch.ones(3)
     before = {name: value for name, value in vars(device).items() if name != "torch"}

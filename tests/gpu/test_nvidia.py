@@ -2,6 +2,7 @@
 
 import dataclasses
 import importlib.util
+import json
 import shutil
 from contextlib import closing
 
@@ -21,10 +22,12 @@ pytestmark = pytest.mark.gpu
 
 SETTINGS = {"build_timeout_s": 60, "run_timeout_s": 60, "cache_regime": "cold", "time_limit_s": 0.5, "null_every": 0}
 SIZES = [{"M": 1024, "N": 2048}]
+UNMEASURED = Calibration({}, 0.01)
+"""Of a device whose peaks and noise nobody asked for: that takes as long as three evaluations."""
 
 
 def evaluator_of(task, language, **settings):
-    return Evaluator(task, Nvidia(), language, **{**SETTINGS, **settings})
+    return Evaluator(task, Nvidia(spares=1), language, **{**SETTINGS, **settings})  # who waits costs others the driver
 
 
 @pytest.fixture(scope="module")
@@ -51,28 +54,26 @@ def told(evaluation):
     record["measurements"] = [
         {name: value for name, value in each.items() if name not in samples} for each in record["measurements"]
     ]
-    return record
+    return json.dumps(record)  # as text: pytest shortens everything else
 
 
 @pytest.mark.parametrize("language", [Triton(), Cuda()], ids=lambda language: language.name)
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
 def test_seeds_are_correct_and_timed(task, language):
     with closing(evaluator_of(task().on_device(), language, time_limit_s=0.2)) as made:
-        calibration = made.calibrate()
-        evaluation = made.evaluate(made.task.seed_kernel(language.name), calibration)
+        evaluation = made.evaluate(made.task.seed_kernel(language.name), UNMEASURED)
 
     assert Status.OK == evaluation.status, told(evaluation)
-    # Where memory lies differs from process to process; the null test of this very kernel says by how much that shows.
-    beyond = 0.05 + 2 * calibration.noise_floor
-    assert evaluation.interval[0] <= 1 + beyond, told(evaluation)
-    assert evaluation.interval[1] >= 1 - beyond, told(evaluation)
+    # It is timed against itself; where memory lies differs from process to process.
+    assert evaluation.interval[0] <= 1.1, told(evaluation)
+    assert evaluation.interval[1] >= 0.9, told(evaluation)
 
 
 @pytest.mark.parametrize("task", [RowSum, Softmax], ids=lambda task: task.name)
 def test_cute_seeds_are_correct_and_timed(task):
     pytest.importorskip("cutlass")
     with closing(evaluator_of(task().on_device(), Cute(), time_limit_s=0.2)) as made:
-        evaluation = made.evaluate(made.task.seed_kernel("cute"), made.calibrate())
+        evaluation = made.evaluate(made.task.seed_kernel("cute"), UNMEASURED)
 
     assert Status.OK == evaluation.status, told(evaluation)
     assert evaluation.latency_us > 0
@@ -295,7 +296,7 @@ def test_cheats_do_not_score(triton, name):
 def test_an_endless_kernel_is_stopped():
     source = HEAD + "def kernel_fn(x):\n    while True:\n        pass\n"
     with closing(evaluator_of(RowSum(time_sizes=SIZES), Triton(), run_timeout_s=3, build_timeout_s=6)) as made:
-        evaluation = made.evaluate(Kernel(source, "triton", "kernel_fn"), Calibration({}, 0.01))
+        evaluation = made.evaluate(Kernel(source, "triton", "kernel_fn"), UNMEASURED)
 
     assert Status.RUN_TIMEOUT == evaluation.status, told(evaluation)
 
@@ -379,7 +380,7 @@ def test_tf32_is_not_float32():
     seed = task.seed_kernel("triton")
     coarse = dataclasses.replace(seed, source=seed.source.replace('input_precision="ieee"', 'input_precision="tf32"'))
     with closing(evaluator_of(task, Triton())) as made:
-        evaluation = made.evaluate(coarse, made.calibrate())
+        evaluation = made.evaluate(coarse, UNMEASURED)
 
     assert Status.WRONG_VALUE == evaluation.status, told(evaluation)
 
@@ -428,7 +429,7 @@ def test_hardware_counters_are_read_where_ncu_may(caplog):
     if shutil.which("ncu") is None:
         pytest.skip("needs ncu on the PATH")
     with closing(evaluator_of(RowSum(time_sizes=SIZES), Triton(), profiler=True)) as made:
-        evaluation = made.evaluate(Kernel(HEAD + "kernel_fn = honest\n", "triton", "kernel_fn"), made.calibrate())
+        evaluation = made.evaluate(Kernel(HEAD + "kernel_fn = honest\n", "triton", "kernel_fn"), UNMEASURED)
 
     assert Status.OK == evaluation.status, told(evaluation)
     if refusals := [each for each in caplog.messages if "no hardware counters" in each]:
