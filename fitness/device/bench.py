@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import logging
 import threading
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 
 from ..check import Case, Findings
 from ..contest import Contest, Rival
-from ..errors import FitnessError, SandboxError
 from ..evaluation import Status
 from ..gate import Gate
 from ..languages.cuda import object_metrics
@@ -26,26 +24,22 @@ from ..settings import Settings
 from ..static import Metrics
 from ..target import Target
 from ..task import Task
-from .conditions import Conditions, summary, take_turns
+from .conditions import Conditions, summary
 from .counters import Counters
 from .exam import Exam
-from .session import DeviceSession, device_cell, start_device
+from .session import DeviceSession
 from .timing import DeviceStopwatch, check_on_device, profiled, rehearse
 from .turns import Turns
-from .zygote import Zygote
+from .workers import START_S, Workers
 
-_LOG = logging.getLogger("kernelwright.fitness")
-_START_S = 90.0
-_THREADS = 16  # they wait: for a fork to wake its device, for a disassembler, for the end of a worker
+_HELPERS = 8  # threads that wait for a disassembler or for the end of a worker
 _KEPT = 16
 
 
 class DeviceBench:
-    """Workers of a GPU target. A worker serves one candidate; the next ones are started while it runs.
+    """Workers of a GPU target. A worker serves one candidate; the next ones are started while it runs (`Workers`).
 
-    Importing torch takes seconds, so workers are forks of a process that has done it; waking a GPU takes
-    a part of one, so ``target.spares`` workers wait ready, each for one use. A checked candidate keeps its
-    worker until it is timed; the baseline keeps its own for good, as it is trusted.
+    A checked candidate keeps its worker until it is timed; the baseline keeps its own for good, as it is trusted.
 
     Attributes:
         gate: Lets all builds and checks pass: what they do on the CPU does not disturb a GPU.
@@ -57,10 +51,8 @@ class DeviceBench:
         self.gate = Gate()
         self._lock = threading.Lock()
         self._devices: tuple[Path, ...] = getattr(target, "device_files", tuple)()
-        cell = device_cell(self._devices, target.environment(0))
-        self._zygote: Zygote | None = Zygote(sandbox, cell, _START_S)
-        self._background = ThreadPoolExecutor(max_workers=_THREADS, thread_name_prefix="device-worker")
-        self._spares: dict[int, deque[Future[DeviceSession]]] = {}
+        self._workers = Workers(sandbox, task, target, self._devices)
+        self._helpers = ThreadPoolExecutor(max_workers=_HELPERS, thread_name_prefix="device-helper")
         self._checked: OrderedDict[tuple[Path, int], DeviceSession] = OrderedDict()
         self._baselines: dict[tuple[Path, int], DeviceSession] = {}
         self._exams: tuple[Material, tuple[Exam, ...]] | None = None
@@ -72,6 +64,10 @@ class DeviceBench:
     def alone(self) -> Iterator[None]:
         """Passes at once: `contest` waits for its own device."""
         yield
+
+    def prepare(self, device: int) -> None:
+        """Has workers started, which takes seconds for the first, while data is drawn and the seed is built."""
+        self._workers.prepare(device)
 
     def check(self, artifact: Artifact, material: Material, device: int) -> Findings:
         """Judges an artifact on all cases, in a worker of its own.
@@ -119,9 +115,9 @@ class DeviceBench:
         A disassembler takes 0.7 s on an H200's host, while the kernel can be timed.
         """
         if artifact.kind == "shared_object":
-            return self._background.submit(object_metrics, artifact.path, self.target.arch).result
+            return self._helpers.submit(object_metrics, artifact.path, self.target.arch).result
         read = compiled_metrics(Path(session.folder.name) / "triton", self.target.arch)
-        return self._background.submit(read).result
+        return self._helpers.submit(read).result
 
     def _cases(self, material: Material) -> tuple[Case, ...]:
         """Returns the cases that this target can afford."""
@@ -154,7 +150,7 @@ class DeviceBench:
                 self._drop_baseline(second, device)
                 raise Rival(failure) from failure
             for session in (one, other):  # the wait for the device is over and not theirs
-                session.limit(self.settings.run_timeout_s + self.settings.time_limit_s + _START_S)
+                session.limit(self.settings.run_timeout_s + self.settings.time_limit_s + START_S)
             watch = DeviceStopwatch((one, other), self.settings.precision, self._is_cold, self._look(device))
             share_s = self.settings.time_limit_s / len(exams)
             try:
@@ -180,7 +176,7 @@ class DeviceBench:
             yield session
         finally:
             try:
-                self._background.submit(session.close)
+                self._helpers.submit(session.close)
             except RuntimeError:  # all this is being closed
                 session.close()
 
@@ -192,8 +188,8 @@ class DeviceBench:
         """
         with self._lock:
             session = self._checked.get((artifact.path, device))
-        if session is not None and self._zygote is not None:
-            self._zygote.adopt(Path(session.folder.name) / "triton")
+        if session is not None:
+            self._workers.adopt(Path(session.folder.name) / "triton")
 
     def _look(self, device: int) -> Callable[[], Conditions | None]:
         conditions = getattr(self.target, "conditions", None)
@@ -242,49 +238,15 @@ class DeviceBench:
 
     def peaks(self) -> tuple[float, float]:
         """Returns measured bytes and floating-point operations a second of the first device."""
-        with self._start(0) as session, self._turns(0).alone():
+        with self._workers.start(0) as session, self._turns(0).alone():
             answer, _ = session.process.request({"command": "peaks"})
             peaks = {str(name): float(value) for name, value in answer["peaks"].items()}
             return peaks["bytes_per_s"], max(value for name, value in peaks.items() if name.startswith("flops"))
 
     # ---- workers ------------------------------------------------------------------------------------------
 
-    def _start(self, device: int) -> DeviceSession:
-        """Returns a worker whose device is awake; forked where that works, else a program of its own."""
-        take_turns()  # from the first moment that others can see one of ours on a device
-        environment = self.target.environment(device)
-        if self._zygote is not None:
-            try:
-                return start_device(
-                    self.sandbox, self.task, environment, self._devices, timeout_s=_START_S, zygote=self._zygote
-                )
-            except SandboxError as error:
-                _LOG.warning(
-                    "each worker imports everything anew, which takes seconds, for none can be forked: %s", error
-                )
-                self._zygote = None
-        return start_device(self.sandbox, self.task, environment, self._devices, timeout_s=_START_S)
-
-    def prepare(self, device: int) -> None:
-        """Has workers started, which takes seconds for the first, while data is drawn and the seed is built."""
-        with self._lock:
-            self._waiting(device)
-
-    def _waiting(self, device: int) -> deque[Future[DeviceSession]]:
-        """Returns the workers that wait, or will, topped up; the caller holds the lock."""
-        spares = self._spares.setdefault(device, deque())
-        while len(spares) < 1 + int(getattr(self.target, "spares", 1)):
-            spares.append(self._background.submit(self._start, device))
-        return spares
-
-    def _next(self, device: int) -> DeviceSession:
-        """Returns a fresh worker, and has others started."""
-        with self._lock:
-            chosen = self._waiting(device).popleft()
-        return chosen.result()
-
     def _load(self, artifact: Artifact, device: int) -> DeviceSession:
-        session = self._next(device)
+        session = self._workers.next(device)
         session.limit(self.settings.build_timeout_s + self.settings.run_timeout_s)
         try:
             session.load(artifact)
@@ -332,19 +294,13 @@ class DeviceBench:
     def close(self) -> None:
         """Ends all workers."""
         with self._lock:
-            waiting = [each for spares in self._spares.values() for each in spares]
             sessions = [*self._checked.values(), *self._baselines.values()]
-            self._spares, self._baselines = {}, {}
+            self._baselines = {}
             self._checked.clear()
-        for future in waiting:
-            if not future.cancel():
-                with suppress(FitnessError):  # it did not come up, which is no trouble any more
-                    sessions.append(future.result())
         for session in sessions:
             session.close()
-        self._background.shutdown()
-        if self._zygote is not None:
-            self._zygote.close()
+        self._helpers.shutdown()
+        self._workers.close()
 
 
 def _judging(one: DeviceSession, other: DeviceSession) -> Callable[[], float]:
