@@ -39,4 +39,7 @@ def sass(cubin: Path) -> Metrics:
         ToolchainError: There is no compiler that builds the sandbox.
     """
     tool = find_nvdisasm()
-    return sass_metrics(listing((tool, "-c"), cubin, find_sandbox(find_compiler()), _LIMITS)) if tool else {}
+    if tool is None:
+        return {}
+    # Without its analysis of the data flow it takes 0.25 s, of which nearly all is its start, and not 0.35.
+    return sass_metrics(listing((tool, "-c", "-ndf"), cubin, find_sandbox(find_compiler()), _LIMITS))
