@@ -6,6 +6,7 @@ import shutil
 
 import pytest
 
+import stand_in_cuda
 from fitness import Kernel, Status, TaskError, ToolchainError, tasks
 from fitness.ahead import AheadLanguage, compile_ahead
 from fitness.build import Builder
@@ -15,6 +16,7 @@ from fitness.languages.cuda import cuda_headers
 from fitness.languages.flydsl import linker
 from fitness.sandbox import find_sandbox
 from fitness.tasks import RowSum, Softmax
+from stand_in_cuda import launched
 
 
 def installed(*modules):
@@ -135,6 +137,40 @@ def test_what_people_include_and_call_out_of_habit_builds():
         pytest.skip("not all of CUDA's headers are installed: pip install nvidia-cuda-runtime nvidia-cuda-cccl")
 
     assert built_for_a_gpu(Kernel(HABITS, "cuda")).path.is_file()
+
+
+@pytest.fixture(scope="module")
+def habits(tmp_path_factory):
+    """The artifact of a launcher with habits, and the folder of a driver that stands in."""
+    if len(cuda_headers()) < 2:
+        pytest.skip("not all of CUDA's headers are installed: pip install nvidia-cuda-runtime nvidia-cuda-cccl")
+    folder = tmp_path_factory.mktemp("driver")
+    stand_in_cuda.build(folder)
+    return built_for_a_gpu(Kernel(HABITS, "cuda")).path, folder
+
+
+@NVRTC
+def test_a_launcher_asks_the_driver_for_what_it_calls(habits):
+    asked, told, code = launched(*habits)
+
+    order = "cuCtxGetDevice cuDeviceGetAttribute cuMemAllocAsync cuMemcpyAsync cuModuleLoadData cuModuleGetFunction cuLaunchKernel"
+    assert [*order.split(), "survived"] == asked, told
+    assert 0 == code
+
+
+@NVRTC
+def test_what_a_capture_refuses_does_not_end_the_process(habits):
+    asked, _, code = launched(*habits, cuMemAllocAsync=900, cuMemcpyAsync=901, cuLaunchKernel=901)
+
+    assert ("survived", 0) == (asked[-1], code)
+
+
+@NVRTC
+def test_what_the_driver_refuses_ends_the_process_with_its_name(habits):
+    _, told, code = launched(*habits, cuLaunchKernel=700)
+
+    assert "cuLaunchKernel failed with CUDA error 700" in told
+    assert code != 0
 
 
 @CLANG
