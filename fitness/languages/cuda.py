@@ -77,7 +77,7 @@ class Cuda:
         if target.name == "interpret":
             return simt_build(kernel, workdir, warp=32)
         if self._uses_nvrtc():
-            return self._build_nvrtc(kernel, target, workdir)
+            return self._nvrtc(kernel, target.arch, workdir)
         (workdir / "kernel.cu").write_text(kernel.source, encoding="utf-8")
         nvcc = self._nvcc()
         flags = (f"-arch={target.arch}", "-O3", "-std=c++17", "-shared", "-Xcompiler", "-fPIC", "-cudart", "shared")
@@ -85,17 +85,21 @@ class Cuda:
         reads = (Path(nvcc).resolve().parent.parent,)
         return Build(argv, Path("kernel.so"), "shared_object", reads=reads, environment=_ENVIRONMENT)
 
-    def _build_nvrtc(self, kernel: Kernel, target: Target, workdir: Path) -> Build:
-        self._write_device(kernel, target.arch, workdir)
+    def _nvrtc(self, kernel: Kernel, arch: str, workdir: Path) -> Build:
+        """Writes what the two compilers read, and returns the command that runs both."""
+        device = rewrite_launches(kernel.source, call="kernelwright_launch")
         call = "::kernelwright::launcher<decltype(&{name})>({text}, {configuration})"
-        host = host_part(rewrite_launches(kernel.source, call).source)
-        (workdir / "host.cpp").write_text(host, encoding="utf-8")
+        texts = {
+            "kernel.cu": device_part(device.source),
+            "host.cpp": host_part(rewrite_launches(kernel.source, call).source),
+            **{f"host/{name}": text for name, text in _HOST_HEADERS.items()},
+        }
         (workdir / "host").mkdir()
-        for name, text in _HOST_HEADERS.items():
-            (workdir / "host" / name).write_text(text, encoding="utf-8")
-        manifest = json.loads((workdir / "manifest.json").read_text(encoding="utf-8"))
+        for name, text in texts.items():
+            (workdir / name).write_text(text, encoding="utf-8")
         compiler, header = find_compiler(), WORKERS / "cuda_host.h"
         command = (*compiler.argv, "-std=c++17", "-O1", "-w", "-fPIC")
+        manifest = {"source": "kernel.cu", "kernels": device.kernels, "arch": arch, "include": cuda_headers()}
         manifest |= {"host": "host.cpp", "headers": "host", "header": str(header), "command": command}
         manifest |= {"link": link_flags(compiler)}
         (workdir / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
@@ -128,15 +132,14 @@ class Cuda:
         return nvcc
 
     def build_ahead(self, kernel: Kernel, task: Task, arch: str, workdir: Path) -> AheadBuild:
-        """Compiles the device code to a cubin.
+        """Compiles the device code to a cubin; NVRTC's way also builds the host side around it.
 
         Raises:
             ToolchainError: There is neither NVRTC nor nvcc.
         """
         if self._uses_nvrtc():
-            self._write_device(kernel, arch, workdir)
-            argv: tuple[str, ...] = (sys.executable, "-I", "-B", str(WORKERS / "ahead_cuda.py"), "manifest.json")
-            return AheadBuild(argv, "kernels.cubin", reads=(*python_reads(), *map(Path, cuda_headers())))
+            build = self._nvrtc(kernel, arch, workdir)
+            return AheadBuild(build.argv, "kernels.cubin", build.reads, build.environment)
         (workdir / "kernel.cu").write_text(kernel.source, encoding="utf-8")
         nvcc = self._nvcc()
         argv = (
@@ -152,13 +155,6 @@ class Cuda:
             "kernels.cubin",
         )
         return AheadBuild(argv, "kernels.cubin", reads=(Path(nvcc).resolve().parent.parent,))
-
-    def _write_device(self, kernel: Kernel, arch: str, workdir: Path) -> None:
-        """Writes what NVRTC compiles."""
-        rewritten = rewrite_launches(kernel.source, call="kernelwright_launch")
-        (workdir / "kernel.cu").write_text(device_part(rewritten.source), encoding="utf-8")
-        manifest = {"source": "kernel.cu", "kernels": rewritten.kernels, "arch": arch, "include": cuda_headers()}
-        (workdir / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
 
     def static_metrics(self, workdir: Path, arch: str, log: str) -> Metrics:
         """Combines the binary's own record with the assembler's report."""

@@ -1,6 +1,6 @@
 """Compiles CUDA C++ device code with NVRTC for a GPU that need not be here.
 
-Run in the sandbox as ``python -I ahead_cuda.py MANIFEST``. The manifest is JSON: ``source`` (a file
+Loaded by `build_cuda`, in the sandbox. The manifest is JSON: ``source`` (a file
 without launch syntax), ``kernels`` (names of the launched kernels, template arguments included),
 ``arch``, ``include`` (folders with CUDA's headers). Writes ``kernels.cubin``, ``names.json`` (name
 to symbol) and prints the report of the assembler. Needs neither GPU nor driver.
@@ -76,7 +76,3 @@ def main(path):
     pathlib.Path("kernels.cubin").write_bytes(cubin)
     names = {name: call(*nvrtc.nvrtcGetLoweredName(program, name.encode())).decode() for name in manifest["kernels"]}
     pathlib.Path("names.json").write_text(json.dumps(names))
-
-
-if __name__ == "__main__":
-    main(sys.argv[1])

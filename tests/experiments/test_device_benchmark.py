@@ -61,4 +61,4 @@ def test_a_copy_that_is_wrong_ends_the_benchmark(evaluator, monkeypatch):
     monkeypatch.setattr(RowSum, "seed_kernel", lambda self, language: wrong)
 
     with pytest.raises(RuntimeError, match="a copy of the seed kernel is wrong_value"):
-        evaluations(evaluator, 1, 1)
+        evaluations(evaluator, 1, 1, first=1)
