@@ -85,12 +85,11 @@ class DeviceBench:
             if session.compile_s > self.settings.build_timeout_s:
                 limit = f"evaluator.build_timeout_s={self.settings.build_timeout_s:g}"
                 raise Failed(Status.BUILD_TIMEOUT, f"its first calls compiled for {session.compile_s:.1f} s: {limit}")
+            if self.target.measures_time:
+                findings.static, findings.observed = self._static(artifact, session), observed
         except BaseException:
             session.close()
             raise
-        if self.target.measures_time:
-            findings.static = self._static(artifact, session)
-            findings.observed = observed
         findings.compile_s = session.compile_s
         self._keep(artifact, device, session)
         return findings

@@ -26,7 +26,7 @@ Arrays = dict[str, NDArray[Any]]
 
 _HEAD_BYTES = 1 << 24
 _PIPE_BYTES = 1 << 20
-_MOST_AXES = 16
+_MOST_AXES, _MOST_ELEMENTS = 16, 1 << 40
 _LOOK_S = 0.5
 DISK_BYTES = 1 << 32
 """What all files of a candidate may take together: compilers of its own keep theirs in its folder."""
@@ -64,15 +64,19 @@ class DeviceProcess:
         """Sends a short command; returns the seconds until the answer began, and the answer.
 
         Raises:
-            Failed: As `request` has it, or the answer was there before it was asked for.
+            Failed: As `request` has it, or the answer was there before it was asked for, or the command is not read.
         """
-        order, left_s = _packed(message, {}), self.deadline - time.monotonic()
+        order, start_s = _packed(message, {}), time.monotonic()
+        left_s = min(self.deadline - start_s, _LOOK_S)
         took_ns = self._confined.driver.kw_round_trip(
             self._send, self._receive, order, len(order), max(0, int(left_s * 1e6))
         )
         if took_ns == -1:
-            raise Failed(Status.SUSPECT, "it answers before it is asked")
-        answer, _ = self.receive()  # which tells what became of the process, if no answer began
+            raise Failed(Status.SUSPECT, "it answers before it is asked, or does not read what it is asked")
+        if took_ns == -2:  # it takes long: this clock is good enough, and what it writes meanwhile is looked at
+            self._wait(self._receive, select.POLLIN)
+            took_ns = int((time.monotonic() - start_s) * 1e9)
+        answer, _ = self.receive()  # which tells what became of the process, if it is gone
         return took_ns * 1e-9, answer
 
     def send(self, message: JSON, arrays: Mapping[str, NDArray[Any]]) -> None:
@@ -183,8 +187,10 @@ def _parsed(head: bytes) -> tuple[JSON, list[Form]]:
             (str(each["name"]), np.dtype(str(each["dtype"])), tuple(map(int, each["shape"])))
             for each in message.pop("arrays")
         ]
-        if any(d.kind not in "biufc" or len(s) > _MOST_AXES or any(e < 0 for e in s) for _, d, s in forms):
-            raise ValueError("no arrays of numbers")
+        for _, dtype, shape in forms:
+            small = len(shape) <= _MOST_AXES and math.prod(max(1, extent) for extent in shape) <= _MOST_ELEMENTS
+            if dtype.kind not in "biufc" or not small or min(shape, default=0) < 0:
+                raise ValueError("no arrays of numbers")
     except Exception as error:  # JSON too deep, a dtype that is a program, an endless extent: all is one answer
         raise Failed(Status.NO_RESULT, "its answer is not of the agreed form") from error
     return message, forms

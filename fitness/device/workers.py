@@ -92,12 +92,13 @@ class Workers:
 
     def close(self) -> None:
         """Ends those that wait, and what they were forked from."""
+        self._threads.shutdown(wait=False)  # nobody starts another meanwhile
         with self._lock:
             waiting = [each for spares in self._spares.values() for each in spares]
             self._spares = {}
         for future in waiting:
             if not future.cancel():
-                with suppress(FitnessError):  # it did not come up, which is no trouble any more
+                with suppress(FitnessError, OSError):  # it did not come up, which is no trouble any more
                     future.result().close()
         self._threads.shutdown()
         if self._zygote is not None:

@@ -72,6 +72,7 @@ class Zygote:
 
     def adopt(self, cache: Path) -> None:
         """Lets later forks begin with the launchers in a compile cache of Triton, used by a trusted kernel alone."""
+        self.caches.mkdir(exist_ok=True)  # Triton makes it only where it compiles something at the start
         for launcher in cache.glob("*/__triton_launcher*"):
             place = self.caches / launcher.parent.name
             if not place.exists():

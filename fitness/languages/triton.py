@@ -79,11 +79,13 @@ def compiled_metrics(cache: Path, arch: str) -> Callable[[], Metrics]:
     """
     suffix = "hsaco" if arch.startswith("gfx") else "cubin"
     folder = tempfile.TemporaryDirectory(prefix="kernelwright-")
-    binaries = []
+    binaries, left = [], _MOST_BYTES
     for number, path in enumerate(itertools.islice(cache.glob(f"*/*.{suffix}"), _MOST_BINARIES)):
         own = Path(folder.name) / f"{number}.{suffix}"
-        if all(_copied(path.with_suffix(ending), own.with_suffix(ending)) for ending in (f".{suffix}", ".json")):
-            _copied(path.with_suffix(".amdgcn"), own.with_suffix(".amdgcn"))
+        copied = [_copied(path.with_suffix(each), own.with_suffix(each), left) for each in (f".{suffix}", ".json")]
+        copied.append(_copied(path.with_suffix(".amdgcn"), own.with_suffix(".amdgcn"), left))
+        left -= sum(copied)
+        if all(copied[:2]):
             binaries.append(own)
 
     def read() -> Metrics:
@@ -98,22 +100,30 @@ def compiled_metrics(cache: Path, arch: str) -> Callable[[], Metrics]:
     return read
 
 
-def _copied(path: Path, own: Path) -> bool:
-    """Copies a file that a candidate may turn into anything at any moment, unless it is no plain file of some size."""
+def _copied(path: Path, own: Path, most_bytes: int) -> int:
+    """Copies a file that a candidate may turn into anything at any moment; returns its bytes.
+
+    That is 0, with nothing copied, unless it is a plain file of ``most_bytes`` at most, and where the disk is full.
+    """
     try:
         with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                return False
-            data = file.read(_MOST_BYTES + 1)
+                return 0
+            data = file.read(max(0, most_bytes) + 1)
+        if len(data) > most_bytes:
+            return 0
+        own.write_bytes(data)
     except OSError:
-        return False
-    own.write_bytes(data)
-    return len(data) <= _MOST_BYTES
+        return 0
+    return len(data)
 
 
 def _launch(path: Path, arch: str, *, disassemble: bool = True) -> Metrics:
     """Reads one launch; shared memory is dynamic in Triton, so only its own metadata knows it."""
     facts = json.loads(path.read_text(encoding="utf-8"))
+    shared_bytes, warps = (int(facts[name] or 0) for name in ("shared", "num_warps"))
+    if max(shared_bytes, warps) >= 1 << 31:
+        raise ValueError("no launch has that much")
     if arch.startswith("gfx"):
         metrics = code_object_metrics(path.with_suffix(".hsaco").read_bytes())
         if disassemble:
@@ -121,7 +131,5 @@ def _launch(path: Path, arch: str, *, disassemble: bool = True) -> Metrics:
     else:
         cubin = path.with_suffix(".cubin")
         metrics = cubin_metrics(cubin.read_bytes()) | (sass(cubin) if disassemble else {})
-        metrics["occupancy"] = nvidia_occupancy(
-            arch, metrics["registers"], facts["shared"] or 0, 32 * facts["num_warps"]
-        )
-    return {**metrics, "shared_bytes": facts["shared"] or 0, "warps": facts["num_warps"]}
+        metrics["occupancy"] = nvidia_occupancy(arch, metrics["registers"], shared_bytes, 32 * warps)
+    return {**metrics, "shared_bytes": shared_bytes, "warps": warps}

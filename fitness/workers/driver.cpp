@@ -432,14 +432,14 @@ int32_t kw_greet(int32_t fd, int64_t timeout_us, Side* side) {
     return credentials.pid;
 }
 
-// Writes an order to a pipe and waits for the first byte of its answer in another. Returns the nanoseconds between, -1 when
-// an answer lies there before it is asked for, and -2 when none comes. The clock runs here and not in the interpreter,
-// whose other threads would be in the time.
+// Writes an order to a pipe and waits for the first byte of its answer in another, or for its end. Returns the nanoseconds
+// between, -1 when an answer lies there before it is asked for or the pipe is left full, so that nothing can be asked, and
+// -2 when none comes in time. The clock runs here and not in the interpreter, whose other threads would be in the time.
 int64_t kw_round_trip(int32_t send, int32_t receive, const void* order, uint64_t bytes, int64_t timeout_us) {
     pollfd answer{receive, POLLIN, 0};
     if (poll(&answer, 1, 0) > 0 && (answer.revents & POLLIN)) return -1;
     const int64_t start = now_ns();
-    if (write(send, order, bytes) != static_cast<ssize_t>(bytes)) return -2;
+    if (write(send, order, bytes) != static_cast<ssize_t>(bytes) && errno != EPIPE) return -1;
     while (true) {
         const int64_t left_ms = timeout_us / 1000 - (now_ns() - start) / 1000000;
         const int ready = poll(&answer, 1, static_cast<int>(std::max<int64_t>(left_ms, 0)));

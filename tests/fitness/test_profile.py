@@ -3,6 +3,7 @@
 import importlib.util
 import platform
 import shutil
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -183,3 +184,33 @@ def test_a_cache_that_was_tampered_with_tells_nothing(tmp_path):
     (tmp_path / "key" / "endless.json").symlink_to(Path("/dev/zero"))
 
     assert {} == compiled_metrics(tmp_path, "sm_90a")()
+
+
+@pytest.mark.parametrize(
+    "facts", ['{"shared": "many", "num_warps": [4]}', f'{{"shared": 0, "num_warps": 1{"0" * 400}}}']
+)
+def test_what_is_no_number_is_no_metric(tmp_path, monkeypatch, facts):
+    monkeypatch.setattr("fitness.languages.triton.code_object_metrics", lambda _: {"vgprs": 8})
+    monkeypatch.setattr("fitness.languages.triton.amd_assembly_metrics", lambda _: {})
+    (tmp_path / "key").mkdir()
+    for name, text in {"honest": '{"shared": 0, "num_warps": 4}', "forged": facts}.items():
+        for suffix in ("hsaco", "amdgcn"):
+            (tmp_path / "key" / f"{name}.{suffix}").write_bytes(b"code")
+        (tmp_path / "key" / f"{name}.json").write_text(text)
+
+    assert {"vgprs": 8, "shared_bytes": 0, "warps": 4} == compiled_metrics(tmp_path, "gfx942")()
+
+
+def test_a_cache_full_of_holes_fills_no_disk(tmp_path, monkeypatch):
+    monkeypatch.setattr("fitness.languages.triton._MOST_BYTES", 10_000)
+    (tmp_path / "copies").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "copies"))
+    (tmp_path / "cache" / "key").mkdir(parents=True)
+    for number in range(10):
+        for suffix in ("cubin", "json"):
+            with open(tmp_path / "cache" / "key" / f"{number}.{suffix}", "wb") as file:
+                file.truncate(4_000)
+    read = compiled_metrics(tmp_path / "cache", "sm_90a")
+
+    assert 8_000 == sum(path.stat().st_size for path in (tmp_path / "copies").rglob("*.*"))
+    assert {} == read()

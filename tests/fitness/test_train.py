@@ -1,6 +1,9 @@
 """Whether the parent's clock bears out what events claim: a stand-in takes the worker's place, so that times can be chosen."""
 
+import fcntl
+import math
 import os
+import threading
 import time
 from types import SimpleNamespace
 
@@ -12,7 +15,7 @@ from fitness.compiler import find_compiler
 from fitness.device.exam import Exam
 from fitness.device.process import DeviceProcess
 from fitness.device.session import DeviceSession
-from fitness.device.timing import DeviceStopwatch
+from fitness.device.timing import DeviceStopwatch, timed_block
 from fitness.native import driver
 from fitness.pool import Pool
 from fitness.series import Precision
@@ -96,6 +99,29 @@ def test_each_replay_is_judged_of_who_is_not_captured():
     assert 3 == worker.outputs
 
 
+def test_who_is_timed_by_the_clock_is_not_asked_until_it_agrees_with_the_events():
+    worker = Worker([20 * CALLS * CLAIMED_S], captured=False)
+
+    assert pytest.approx(20 * CLAIMED_S) == train(worker)
+    assert 3 == worker.made
+
+
+NO_TIMES = [[1.0], [1.0, 1], [1.0, True], [1.0, [1.0]], [1.0, -1.0], [1.0, 0.0], [1.0, 1e-320], [1.0, 1e300]]
+
+
+@pytest.mark.parametrize("times_us", [*NO_TIMES, [1.0, math.inf], [1.0, math.nan], "11", None], ids=str)
+def test_times_that_no_clock_tells_are_suspect(times_us):
+    def request(message, arrays=None, most_bytes=0):
+        time.sleep(1e-3)  # long enough for two calls of a microsecond
+        return {"forms": [], "tampered": [], "times_us": times_us}, {}
+
+    session = DeviceSession(SimpleNamespace(request=request), TASK, None)
+    with pytest.raises(Failed) as failed:
+        timed_block(session, EXAM, 2, flush=False)
+
+    assert Status.SUSPECT == failed.value.status
+
+
 @pytest.fixture
 def process(tmp_path):
     """Both ends of a worker's pipes, without a worker."""
@@ -119,6 +145,58 @@ def test_an_answer_before_the_question_is_suspect(process):
     os.close(answers)
 
     assert Status.SUSPECT == failed.value.status
+
+
+def test_who_leaves_its_pipe_full_and_answers_all_the_same_is_suspect(process):
+    made, orders, answers = process
+    fcntl.fcntl(orders, fcntl.F_SETPIPE_SZ, 4096)
+    os.write(made._send, bytes(4096))
+    answer = threading.Timer(0.05, os.write, (answers, ANSWER))
+    answer.start()
+    with pytest.raises(Failed) as failed:
+        made.round_trip({"command": "go"})
+    answer.join()
+    os.close(answers)
+
+    assert Status.SUSPECT == failed.value.status
+
+
+def test_what_a_worker_writes_to_disk_is_looked_at_while_its_time_is_taken(process, monkeypatch):
+    made, _, answers = process
+    monkeypatch.setattr("fitness.device.process._LOOK_S", 0.05)
+    monkeypatch.setattr("fitness.device.process.used_bytes", lambda *_: 1 << 40)
+    with pytest.raises(Failed) as failed:
+        made.round_trip({"command": "go"})
+    os.close(answers)
+
+    assert Status.CRASHED == failed.value.status
+
+
+def test_an_answer_that_takes_long_is_timed_all_the_same(process, monkeypatch):
+    made, _, answers = process
+    monkeypatch.setattr("fitness.device.process._LOOK_S", 0.02)
+    answer = threading.Timer(0.1, os.write, (answers, ANSWER))
+    answer.start()
+    took_s, _ = made.round_trip({"command": "go"})
+    answer.join()
+    os.close(answers)
+
+    assert took_s >= 0.09
+
+
+BIG = "1" * 4000
+
+
+@pytest.mark.parametrize("shape", [f"[{BIG}, {BIG}]", f"[{BIG}, 0]", f"[{1 << 62}, {1 << 62}, 0]", "[1e400]", "[-1]"])
+def test_shapes_that_no_array_has_are_not_of_the_form(process, shape):
+    made, _, answers = process
+    head = f'{{"arrays": [{{"name": "y@0", "dtype": "float32", "shape": {shape}}}]}}'.encode()
+    os.write(answers, len(head).to_bytes(8, "little") + head)
+    with pytest.raises(Failed) as failed:
+        made.receive(1000)
+    os.close(answers)
+
+    assert Status.NO_RESULT == failed.value.status
 
 
 def test_a_round_trip_ends_with_the_first_byte_of_the_answer(process):

@@ -224,8 +224,7 @@ def test_later_workers_find_the_launchers_of_the_seed_and_nothing_else(zygote, t
     for name, file in (("AB", "__triton_launcher.so"), ("CD", "kernel.cubin")):
         (tmp_path / "of_the_seed" / name).mkdir(parents=True)
         (tmp_path / "of_the_seed" / name / file).write_text(name)
-    worker(zygote).close()  # it makes the folders
-    zygote.caches.mkdir(exist_ok=True)
+    shutil.rmtree(zygote.caches, ignore_errors=True)  # as where Triton compiled nothing at the start
     zygote.adopt(tmp_path / "of_the_seed")
     zygote.adopt(tmp_path / "of_the_seed")  # it has them already
     with worker(zygote) as session:
