@@ -40,6 +40,16 @@ _HOST_HEADERS = {
             "vector_types.h",
             "cuda_fp16.h",
             "cuda_bf16.h",
+            "cuda_fp8.h",
+            "cuda/atomic",
+            "cuda/barrier",
+            "cuda/pipeline",
+            "cuda/std/cstdint",
+            "cuda/std/limits",
+            "cuda/std/type_traits",
+            "cooperative_groups/memcpy_async.h",
+            "cooperative_groups/reduce.h",
+            "cooperative_groups/scan.h",
             "cuda_pipeline.h",
             "math_constants.h",
         ),
@@ -90,17 +100,17 @@ class Cuda:
         device = rewrite_launches(kernel.source, call="kernelwright_launch")
         call = "::kernelwright::launcher<decltype(&{name})>({text}, {configuration})"
         texts = {
-            "kernel.cu": device_part(device.source),
-            "host.cpp": host_part(rewrite_launches(kernel.source, call).source),
+            "device.cu": device_part(device.source, device.kernels),
+            "kernel.cu": host_part(rewrite_launches(kernel.source, call).source),  # so named for compilers to quote it
             **{f"host/{name}": text for name, text in _HOST_HEADERS.items()},
         }
-        (workdir / "host").mkdir()
         for name, text in texts.items():
+            (workdir / name).parent.mkdir(parents=True, exist_ok=True)
             (workdir / name).write_text(text, encoding="utf-8")
         compiler, header = find_compiler(), WORKERS / "cuda_host.h"
         command = (*compiler.argv, "-std=c++17", "-O1", "-w", "-fPIC")
-        manifest = {"source": "kernel.cu", "kernels": device.kernels, "arch": arch, "include": cuda_headers()}
-        manifest |= {"host": "host.cpp", "headers": "host", "header": str(header), "command": command}
+        manifest = {"source": "device.cu", "kernels": device.kernels, "arch": arch, "include": cuda_headers()}
+        manifest |= {"host": "kernel.cu", "headers": "host", "header": str(header), "command": command}
         manifest |= {"link": link_flags(compiler)}
         (workdir / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
         argv = (sys.executable, "-I", "-B", str(WORKERS / "build_cuda.py"), "manifest.json")

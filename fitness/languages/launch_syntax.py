@@ -7,15 +7,30 @@ arrays become pointers. `fitness/workers/simt.h` and `cuda_host.h` define what t
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-_MASKED = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.DOTALL)
+_MASKED = re.compile(
+    r"""//[^\n]*|/\*.*?(?:\*/|\Z)|\bu?8?R"([^()\s\\]{0,16})\(.*?(?:\)\1"|\Z)|"(?:\\.|[^"\\\n])*"|\b\d\w*(?:'\w+)+|'(?:\\.|[^'\\\n])*'""",
+    re.DOTALL,
+)
 _DYNAMIC_SHARED = re.compile(
     r"extern\s+__shared__\s+(?:__align__\s*\(\s*\d+\s*\)\s+|alignas\s*\(\s*\d+\s*\)\s+)?"
     r"([A-Za-z_][\w\s:]*?)\s+(\w+)\s*\[\s*\]\s*;"
 )
 _LAUNCHER = re.compile(r'\bextern\s*"C"\s*(?!\s*\{)')
-_DEVICE_ONLY = re.compile(r"\b__(?:global|device)__\b")
+_DIRECTIVE = re.compile(r"^[ \t]*#(?:\\\r?\n|[^\n{])*+$", re.MULTILINE)
+_MARKING_MACRO = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+([^\n]*\b__(?:global|device)__[^\n]*)", re.MULTILINE)
+_FUNCTION = re.compile(r"\)\s*(?:noexcept\s*|->[\w\s:<>*&]+)?\{")
+_HOST_ONLY = re.compile(
+    r"\bkernelwright_launch\b|\b(?:cuda[A-Z]\w*|fprintf|exit|abort)\s*\(|\bstderr\b"
+    r"|(?<!::)\bstd\s*::\s*(?:vector|array|string|map|unordered_map|min|max|cerr|cout|runtime_error)\b"
+)
+_CONSTANT = re.compile(
+    r"\b(?:constexpr|const)\s+[\w:]+(?:\s+\w+)?\s+(\w+)\s*=[^;{}]{,200};|\busing\s+(\w+)\s*=[^;{}]{,200};"
+)
+_MOST_HEAD = 1 << 13  # characters between the mark of a function and its body
+_STATEMENTS = {"if", "else", "for", "while", "switch", "catch", "do", "return"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,38 +102,109 @@ def host_part(source: str) -> str:
     What is left is what a host compiler needs: declarations, host functions, constants.
     """
     masked = mask(source)
-    pieces: list[str] = []
-    done = 0
-    for marker in _DEVICE_ONLY.finditer(masked):
-        if marker.start() < done:
-            continue
-        body = _body(masked, marker.end())
-        if body is None or "__host__" in masked[_declaration_start(masked, marker.start()) : body[0]]:
-            continue
-        removed = source[body[0] : body[1]]
-        pieces += [source[done : body[0]], ";", "\n" * removed.count("\n")]
-        done = body[1]
-    return "".join([*pieces, source[done:]])
+    code = _without_directives(masked)
+    pairs, bodies = _pairs(code), []
+    for marker in _markers(masked, alone=True).finditer(code):
+        body = _body(code, marker.end(), pairs)
+        if body is not None and "__host__" not in code[_declaration_start(code, marker.start()) : body[0]]:
+            bodies.append(body)
+    return _without(source, bodies)
 
 
-def device_part(source: str) -> str:
-    """Returns ``source`` with the bodies of launchers, ``extern "C"`` and for the host, removed.
+def device_part(source: str, kernels: Iterable[str] = ()) -> str:
+    """Returns ``source`` with the bodies removed of functions that are nothing for the device.
 
-    What is left is what a device compiler needs. It must not see what they call of the runtime or of C++'s library.
+    They are not marked as the device's, and are ``extern "C"``, or launch something, or call the runtime or what of
+    C++'s library a device does not have. ``__host__``, which NVRTC refuses, is blanked.
+
+    Args:
+        source: A whole source without launch syntax; broken text comes back as it is.
+        kernels: Names of launched kernels; constants and types of removed bodies that their template arguments name
+            are appended.
     """
     masked = mask(source)
+    code, marked = _without_directives(masked), _markers(masked)
+    pairs = _pairs(code)
+    bodies = []
+    for launcher in _LAUNCHER.finditer(source):
+        body = _body(code, launcher.end(), pairs) if code.startswith("extern", launcher.start()) else None
+        if body is not None and not marked.search(code, launcher.end(), body[0]):
+            bodies.append(body)
+    done = 0
+    for found in _FUNCTION.finditer(code):
+        brace = found.end() - 1
+        if brace < done or brace not in pairs:
+            continue
+        opening = pairs.get(found.start(), 0)
+        head = code[_declaration_start(code, opening) : opening].rstrip()
+        words = re.findall(r"\w+", head)
+        if (
+            len(words) > 1 and not _STATEMENTS & {*words} and not head.endswith("]")
+        ):  # or it is a constructor or a lambda
+            done = pairs[brace] + 1
+            if not marked.search(head) and _HOST_ONLY.search(code, brace, done):
+                bodies.append((brace, done))
+    left = _without(source, bodies)
+    for found in re.finditer(r"\b__host__\b", mask(left)):
+        left = left[: found.start()] + " " * len(found[0]) + left[found.end() :]
+    constants = _constants(source, code, bodies, kernels)
+    told = [text for name, text in constants if not re.search(rf"\b{name}\s*=|#\s*define\s+{name}\b", left)]
+    return left + "".join(f"{text}\n" for text in dict.fromkeys(told))
+
+
+def _constants(
+    source: str, code: str, bodies: Iterable[tuple[int, int]], kernels: Iterable[str]
+) -> list[tuple[str, str]]:
+    """Returns names and definitions of constants and types in some functions that template arguments need."""
+    needed = {word for name in kernels for word in re.findall(r"\w+", name.partition("<")[2])}
+    found: list[tuple[str, str]] = []
+    for start, end in bodies:
+        for each in reversed([*_CONSTANT.finditer(code, start, end)]):
+            name, text = each[1] or each[2], source[each.start() : each.end()]
+            if name in needed:
+                needed |= {*re.findall(r"\w+", text)}
+                found.insert(0, (name, text))
+    return found
+
+
+def _without(source: str, bodies: Iterable[tuple[int, int]]) -> str:
+    """Returns ``source`` with function bodies removed; lines stay where they are."""
     pieces: list[str] = []
     done = 0
-    for marker in _LAUNCHER.finditer(source):
-        if marker.start() < done or not masked.startswith("extern", marker.start()):
-            continue
-        body = _body(masked, marker.end())
-        if body is None or _DEVICE_ONLY.search(masked, marker.end(), body[0]):
-            continue
-        removed = source[body[0] : body[1]]
-        pieces += [source[done : body[0]], ";", "\n" * removed.count("\n")]
-        done = body[1]
+    for start, end in sorted(bodies):
+        if start >= done:
+            pieces += [source[done:start], ";", "\n" * source.count("\n", start, end)]
+            done = end
     return "".join([*pieces, source[done:]])
+
+
+def _without_directives(masked: str) -> str:
+    """Blanks the preprocessor's lines; a macro with a function's body in it stays."""
+    return _DIRECTIVE.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), masked)
+
+
+def _markers(masked: str, *, alone: bool = False) -> re.Pattern[str]:
+    """Returns what marks a function as the device's: CUDA's words, and the source's macros that stand for them.
+
+    ``alone`` leaves out macros that mark functions of both sides.
+    """
+    macros = [name for name, text in _MARKING_MACRO.findall(masked) if not (alone and "__host__" in text)]
+    return re.compile(rf"\b(?:{'|'.join(['__global__', '__device__', *macros])})\b")
+
+
+def _pairs(code: str) -> dict[int, int]:
+    """Returns where each parenthesis begins that closes at a place, and where each brace closes that opens at one."""
+    pairs: dict[int, int] = {}
+    parentheses: list[int] = []
+    braces: list[int] = []
+    for at in (found.start() for found in re.finditer(r"[(){}]", code)):
+        if code[at] in "({":
+            (parentheses if code[at] == "(" else braces).append(at)
+        elif code[at] == ")" and parentheses:
+            pairs[at] = parentheses.pop()
+        elif code[at] == "}" and braces:
+            pairs[braces.pop()] = at
+    return pairs
 
 
 def _declaration_start(masked: str, at: int) -> int:
@@ -126,11 +212,11 @@ def _declaration_start(masked: str, at: int) -> int:
     return max(masked.rfind(";", 0, at), masked.rfind("}", 0, at), masked.rfind("{", 0, at)) + 1
 
 
-def _body(masked: str, at: int) -> tuple[int, int] | None:
+def _body(code: str, at: int, pairs: Mapping[int, int]) -> tuple[int, int] | None:
     """Returns the span of the function body that follows, or None before a plain declaration."""
     depth = 0
-    for index in range(at, len(masked)):
-        char = masked[index]
+    for found in re.compile(r"[()\[\];={]").finditer(code, at, at + _MOST_HEAD):
+        char = found[0]
         if char in "([":
             depth += 1
         elif char in ")]":
@@ -138,16 +224,6 @@ def _body(masked: str, at: int) -> tuple[int, int] | None:
         elif depth == 0 and char in ";=":
             return None
         elif depth == 0 and char == "{":
-            end = _matching_brace(masked, index)
-            return None if end is None else (index, end)
-    return None
-
-
-def _matching_brace(masked: str, at: int) -> int | None:
-    """Returns the index after the brace that closes the one at ``at``."""
-    depth = 0
-    for index in range(at, len(masked)):
-        depth += {"{": 1, "}": -1}.get(masked[index], 0)
-        if depth == 0:
-            return index + 1
+            end = pairs.get(found.start())
+            return None if end is None else (found.start(), end + 1)
     return None

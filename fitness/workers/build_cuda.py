@@ -29,10 +29,9 @@ def main(path, header):
     device = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(device)
     manifest = json.loads(pathlib.Path(path).read_text())
-    pathlib.Path("launch.cpp").write_text('#line 1 "kernel.cu"\n' + pathlib.Path(manifest["host"]).read_text())
     command = manifest["command"]
     included = header or ["-include", manifest["header"]]
-    argv = [*command, *included, f"-I{manifest['headers']}", "-c", "launch.cpp", "-o", "launch.o"]
+    argv = [*command, *included, f"-I{manifest['headers']}", "-x", "c++", "-c", manifest["host"], "-o", "launch.o"]
     with subprocess.Popen(argv, stderr=subprocess.PIPE) as host:
         try:
             device.main(path)

@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <type_traits>
 #include <unordered_map>
 
 #define __global__
@@ -45,6 +46,17 @@ struct __nv_bfloat16 { unsigned short bits; };
 struct __nv_bfloat162 { __nv_bfloat16 x, y; };
 typedef __half half;
 typedef __half2 half2;
+
+inline __half __float2half(float x) { _Float16 rounded = x; __half h; std::memcpy(&h, &rounded, 2); return h; }
+inline __half __float2half_rn(float x) { return __float2half(x); }
+inline float __half2float(__half h) { _Float16 x; std::memcpy(&x, &h, 2); return x; }
+inline float2 make_float2(float x, float y) { return {x, y}; }
+inline float3 make_float3(float x, float y, float z) { return {x, y, z}; }
+inline float4 make_float4(float x, float y, float z, float w) { return {x, y, z, w}; }
+inline int2 make_int2(int x, int y) { return {x, y}; }
+inline int4 make_int4(int x, int y, int z, int w) { return {x, y, z, w}; }
+template <class A, class B> constexpr std::common_type_t<A, B> max(A a, B b) { return a > b ? a : b; }
+template <class A, class B> constexpr std::common_type_t<A, B> min(A a, B b) { return a < b ? a : b; }
 
 typedef struct CUstream_st* cudaStream_t;
 typedef int cudaError_t;

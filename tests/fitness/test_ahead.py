@@ -15,6 +15,7 @@ from fitness.languages import Cpp, Cuda, Cute, FlyDSL, Hip, Triton
 from fitness.languages.cuda import cuda_headers
 from fitness.languages.flydsl import linker
 from fitness.sandbox import find_sandbox
+from fitness.session import Failed
 from fitness.tasks import RowSum, Softmax
 from stand_in_cuda import launched
 
@@ -171,6 +172,89 @@ def test_what_the_driver_refuses_ends_the_process_with_its_name(habits):
 
     assert "cuLaunchKernel failed with CUDA error 700" in told
     assert code != 0
+
+
+COPY = "__global__ void copy(const float* x, float* y, long n) { y[threadIdx.x] = x[threadIdx.x]; }\n"
+LAUNCHER = 'extern "C" void kernel(const float* x, float* y, long n, cudaStream_t stream) {\n'
+LAUNCH = "    copy<<<1, 32, 0, stream>>>(x, y, n);\n}\n"
+
+STYLES = {
+    "a block of extern C": COPY + f'extern "C" {{\n{LAUNCHER[11:]}    int device;\n    cudaGetDevice(&device);\n{LAUNCH}}}\n',
+    "raw strings": f'static const char* text = R"x(it\'s }} ")x";\n{COPY}{LAUNCHER}    text = R"( }} {{ )";\n{LAUNCH}',
+    "digit separators": f"{COPY}{LAUNCHER}    if (n > 1'000) {{ n = 1'000'000; }}\n{LAUNCH}",
+    "windows": (COPY + LAUNCHER + LAUNCH).replace("\n", "\r\n"),
+    "a launcher that says it is for the host": COPY + LAUNCHER.replace("void", "__host__ void") + LAUNCH,
+    "words for what is marked": (
+        "#define GLOBAL __global__\n#define DEV __device__\n#define HD __host__ __device__\n"
+        'extern "C" DEV float twice(float x) { return __expf(x) * 2; }\nHD int one() { return 1; }\n'
+        'extern "C" GLOBAL void copy(const float* x, float* y, long n) { y[one()] = twice(x[0]); }\n'
+        f"{LAUNCHER}    n = one();\n{LAUNCH}"
+    ),
+    "helpers for the host": (
+        "#include <algorithm>\n#include <cstdio>\n#include <vector>\n" + COPY +
+        'static void check(cudaError_t e) { if (e) { fprintf(stderr, "%s", cudaGetErrorString(e)); exit(1); } }\n'
+        "static int count() { int device, sms; cudaGetDevice(&device);\n"
+        "    cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device); return std::min(sms, 64); }\n"
+        "template <int B = 32> inline void go(const float* x, float* y, long n, cudaStream_t stream) noexcept {\n"
+        "    std::vector<int> grids = {count()}; copy<<<min(grids[0], n), B, 0, stream>>>(x, y, n); }\n"
+        f"{LAUNCHER}    go<>(x, y, n, stream);\n    check(cudaGetLastError());\n}}\n"
+    ),
+    "an owner of memory": (
+        COPY + "struct Buffer { float* at; Buffer(long n) { cudaMalloc(&at, n); } ~Buffer() { cudaFree(at); } };\n"
+        f"{LAUNCHER}    Buffer buffer(n);\n{LAUNCH}"
+    ),
+    "constants of the launcher": (
+        "template <int B, class T> __global__ void copy(const T* x, T* y, long n) { y[B] = x[threadIdx.x]; }\n"
+        f"{LAUNCHER}    constexpr int W = 8;\n    const int B = 4 * W;\n    using T = float;\n{LAUNCH}"
+    ).replace("copy<<<", "copy<B, T><<<"),
+    "fixed widths": (
+        "#include <cstdint>\n#include <cstddef>\n"
+        "__global__ void copy(const float* x, float* y, std::int64_t n) {\n"
+        "    uint16_t u = reinterpret_cast<uintptr_t>(x) & 15; std::size_t i = u; y[i] = x[i]; }\n" + LAUNCHER + LAUNCH
+    ),
+    "vectors as arguments": (
+        "__global__ void copy(const float* x, float* y, float4 v) { y[0] = v.x; }\n"
+        f"{LAUNCHER}    float4 v = make_float4(1, 2, 3, 4);\n{LAUNCH}".replace("y, n)", "y, v)")
+    ),
+}  # fmt: skip
+
+
+@NVRTC
+@pytest.mark.parametrize("style", STYLES)
+def test_what_people_write_builds(style):
+    assert built_for_a_gpu(Kernel(STYLES[style], "cuda")).path.is_file()
+
+
+@NVRTC
+@pytest.mark.parametrize("style", ["type_traits", "limits"])
+def test_what_a_device_has_of_the_standard_library_builds(style):
+    if len(cuda_headers()) < 2:
+        pytest.skip("CUDA's own C++ library is not installed: pip install nvidia-cuda-cccl")
+    body = {"type_traits": "std::is_same<float, int>::value", "limits": "std::numeric_limits<float>::infinity()"}[style]
+    source = f"#include <{style}>\n" + COPY.replace("x[threadIdx.x];", f"{body};") + LAUNCHER + LAUNCH
+
+    assert built_for_a_gpu(Kernel(source, "cuda")).path.is_file()
+
+
+@NVRTC
+def test_a_mistake_in_a_launcher_is_told_with_its_line():
+    source = f"{COPY}{LAUNCHER}\n    nonsense(x);\n{LAUNCH}"
+    with pytest.raises(Failed) as failed:
+        built_for_a_gpu(Kernel(source, "cuda"))
+
+    assert "kernel.cu:4:" in failed.value.log
+    assert "nonsense(x);" in failed.value.log
+
+
+@NVRTC
+def test_a_kernel_that_only_a_template_knows_is_told():
+    source = "template <int B> __global__ void copy(const float* x, float* y, long n) { y[B] = x[0]; }\n"
+    source += "template <int B> void go(const float* x, float* y, long n) { copy<B><<<1, B>>>(x, y, n); }\n"
+    source += LAUNCHER + "    go<32>(x, y, n);\n}\n"
+    with pytest.raises(Failed) as failed:
+        built_for_a_gpu(Kernel(source, "cuda"))
+
+    assert "template arguments must be" in failed.value.log
 
 
 @CLANG

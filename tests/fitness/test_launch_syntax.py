@@ -63,6 +63,38 @@ def test_the_device_part_keeps_what_runs_on_the_device():
         assert source == device_part(source)
 
 
+def test_the_device_part_has_no_bodies_of_functions_that_only_a_host_runs():
+    source = "template <int B = 2> static void go(long n) noexcept { kernelwright_launch(n); }\n"
+    source += "int count() { return std::min(1, 2); }\n#define DEV __device__\nDEV int f() { return cudaOf(1); }\n"
+    device = device_part(source)
+
+    assert "static void go(long n) noexcept ;" in device
+    assert "int count() ;" in device
+    assert "DEV int f() { return cudaOf(1); }" in device
+
+
+def test_the_device_part_knows_the_launchers_constants():
+    body = "constexpr int W = 8;\n  constexpr int B = 4 * W;\n  constexpr int other = 1;\n  kernelwright_launch(n);"
+    device = device_part(f'extern "C" void kernel(long n) {{\n  {body}\n}}\n', ["k<B>"])
+
+    assert device.endswith("constexpr int W = 8;\nconstexpr int B = 4 * W;\n")
+
+
+def test_strings_and_numbers_hide_no_braces():
+    for inside in ('R"({)"', 'R"x(}})")x"', "1'000 + 1'0", "'{'", '"\\"{"'):
+        source = f'extern "C" void kernel() {{ use({inside}); }}\n__device__ int f() {{ return 1; }}\n'
+
+        assert 'extern "C" void kernel() ;\n__device__ int f() { return 1; }\n' == device_part(source)
+
+
+def test_a_word_for_what_is_marked_is_a_mark():
+    source = "#define HD __host__ __device__\n#define DEV __device__\nHD int one() { return 1; }\nDEV int two() { return 2; }\n"
+    host = host_part(source)
+
+    assert "HD int one() { return 1; }" in host
+    assert "DEV int two() ;" in host
+
+
 def test_functions_of_both_sides_keep_their_bodies():
     source = "__host__ __device__ int twice(int x) { return 2 * x; }\n"
 
