@@ -21,6 +21,7 @@ from ..language import Build
 from ..static import Metrics, combine, cubin_metrics, embedded_cubins, nvidia_occupancy, ptxas_metrics
 from ..target import Target
 from ..task import Task
+from . import launch_syntax
 from .cpp import link_flags, precompiled
 from .disassembly import sass
 from .launch_syntax import device_part, host_part, rewrite_launches
@@ -127,7 +128,7 @@ class Cuda:
         if target.name == "interpret":
             return simt_fingerprint()
         if self._uses_nvrtc():
-            ours = digest_of_workers("ahead_cuda.py", "build_cuda.py", "cuda_host.h")
+            ours = digest_of_workers("ahead_cuda.py", "build_cuda.py", "cuda_host.h", launch_syntax.__file__, __file__)
             nvrtc = versions("nvidia-cuda-nvrtc", "cuda-bindings")
             return f"nvrtc {nvrtc} {find_compiler().version} {target.arch} {ours}"
         return f"nvcc {self._nvcc()} {target.arch}"

@@ -7,6 +7,7 @@ from pathlib import Path
 from ..compiler import find_compiler
 from ..kernel import Kernel
 from ..language import Build
+from . import launch_syntax
 from .launch_syntax import rewrite_launches
 from .python_hosted import WORKERS, digest_of_workers
 
@@ -29,7 +30,7 @@ def simt_fingerprint() -> str:
     Raises:
         ToolchainError: There is no C++ compiler.
     """
-    return " ".join(("simt", find_compiler().version, *_FLAGS, digest_of_workers("simt.h")))
+    return " ".join(("simt", find_compiler().version, *_FLAGS, digest_of_workers("simt.h", launch_syntax.__file__)))
 
 
 def simt_build(kernel: Kernel, workdir: Path, warp: int) -> Build:

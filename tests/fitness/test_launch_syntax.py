@@ -1,4 +1,6 @@
+from fitness.languages import launch_syntax
 from fitness.languages.launch_syntax import device_part, host_part, rewrite_launches
+from fitness.languages.simt import simt_fingerprint
 
 SOURCE = """\
 template <class T, int B> __global__ void scale(T* a, long n) {
@@ -106,3 +108,12 @@ def test_broken_text_comes_back():
         assert isinstance(rewrite_launches(text).source, str)
         assert isinstance(host_part(text), str)
         assert isinstance(device_part(text), str)
+
+
+def test_what_rewrites_a_source_is_in_the_key_of_its_artifact(tmp_path, monkeypatch):
+    changed = tmp_path / "launch_syntax.py"
+    changed.write_text("# another way to rewrite\n")
+    before = simt_fingerprint()
+    monkeypatch.setattr(launch_syntax, "__file__", str(changed))
+
+    assert before != simt_fingerprint()
