@@ -45,7 +45,7 @@ def module_ahead(
 
 @functools.cache
 def digest_of_workers(*names: str) -> str:
-    """Returns a digest of programs and headers of ours, and of files elsewhere, that a build depends on, for a cache key."""
+    """Returns a digest of files that a build depends on, for a cache key; names alone are of programs of workers."""
     return digest_of(*((WORKERS / name).read_bytes() for name in names))[:16]
 
 
