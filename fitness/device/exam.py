@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -60,14 +61,35 @@ class Exam:
     """
 
     name: str
+    task: Task
     pool: Pool
     variants: tuple[Variant, ...]
     instances: tuple[Instance, ...]
 
     @classmethod
-    def prepare(cls, task: Task, pool: Pool, count: int = 4) -> Exam:
+    def prepare(cls, task: Task, pool: Pool, count: int = 5) -> Exam:
         """Draws the variants and computes what must come out."""
         variants = tuple(Variant.draw(pool) for _ in range(count))
         with ThreadPoolExecutor(count) as threads:  # NumPy computes without the interpreter's lock
             instances = tuple(threads.map(lambda variant: variant.instance(task, pool), variants))
-        return cls(secrets.token_hex(8), pool, variants, instances)
+        return cls(secrets.token_hex(8), task, pool, variants, instances)
+
+    def block_question(self, asked: int) -> int:
+        """Returns the index of the variant to judge in a block of a worker that was ``asked`` so often before.
+
+        It has not met the variant before, as long as that is possible: else it could leave out the work on all data
+        that is new to it. The last variant is for trains.
+        """
+        return asked % (len(self.variants) - 1)
+
+    def train_question(self, replay: int, decisive: int) -> tuple[Variant, Callable[[], Instance]]:
+        """Returns the variant to judge in a replay, counted from one, and what tells what must come out.
+
+        That of the ``decisive`` one, the first that may be the last, no block has met; later ones are drawn, and what
+        must come out is computed when somebody asks for it.
+        """
+        if replay > decisive:
+            drawn = Variant.draw(self.pool)
+            return drawn, lambda: drawn.instance(self.task, self.pool)
+        index = len(self.variants) - 1 if replay == decisive else self.block_question(replay)
+        return self.variants[index], lambda: self.instances[index]

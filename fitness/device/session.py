@@ -8,7 +8,8 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
@@ -46,6 +47,7 @@ class DeviceSession:
         launches: Whether it has launched a Triton kernel.
         compile_s: Time that the kernel's first calls took beyond the next ones: just-in-time compilers and tuners.
         rehearsed: Names of the exams that it is ready for.
+        questions: By the name of an exam, how many timed calls were asked for with known outputs.
         round_trip_s: What asking and answering takes, measured before the worker has met its candidate.
     """
 
@@ -58,7 +60,8 @@ class DeviceSession:
     compile_s: float = 0.0
     rehearsed: set[str] = field(default_factory=set)
     round_trip_s: float = 0.0
-    _unjudged: list[tuple[Arrays, Instance, Sample, str]] = field(default_factory=list)
+    questions: Counter[str] = field(default_factory=Counter)
+    _unjudged: list[tuple[Arrays, Callable[[], Instance], Sample, str]] = field(default_factory=list)
 
     def limit(self, seconds: float) -> None:
         """Lets every answer from now on be late after ``seconds``."""
@@ -170,7 +173,7 @@ class DeviceSession:
         if isinstance(seconds, list) and len(seconds) > 1 and all(isinstance(each, float) for each in seconds):
             self.compile_s += min(max(0.0, seconds[0] - seconds[1]), wall_s)
 
-    def judge_later(self, outputs: Arrays, instance: Instance, sample: Sample, label: str) -> None:
+    def judge_later(self, outputs: Arrays, instance: Callable[[], Instance], sample: Sample, label: str) -> None:
         """Keeps one call's outputs for `judge_kept`: comparing takes long, and others wait for the device."""
         self._unjudged.append((outputs, instance, sample, label))
 
@@ -182,7 +185,7 @@ class DeviceSession:
         """
         kept, self._unjudged = self._unjudged, []
         for outputs, instance, sample, label in kept:
-            self.judge(outputs, sample.of(instance), label)
+            self.judge(outputs, sample.of(instance()), label)
         return self.max_rel_error
 
     def close(self) -> None:

@@ -8,10 +8,11 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
-from ..check import Case, Findings
+from ..check import Case, Findings, Instance
 from ..compare import judge, same_bits
 from ..errors import MachineError
 from ..evaluation import Status
@@ -136,7 +137,8 @@ class Block:
             request = {"command": "outputs", "index": index, **drawn.message()}
             _, arrays = session.process.request(request, most_bytes=session.most_bytes(axes))
             outputs = session.outputs_of(arrays, 0, axes, drawn)
-            session.judge_later(outputs, exam.instances[chosen], drawn, f"{exam.pool.workload.name}, a timed call")
+            label = f"{exam.pool.workload.name}, a timed call"
+            session.judge_later(outputs, partial(exam.instances.__getitem__, chosen), drawn, label)
 
 
 def timed_block(session: DeviceSession, exam: Exam, calls: int, flush: bool, *, judge_one: bool = False) -> Block:
@@ -148,7 +150,8 @@ def timed_block(session: DeviceSession, exam: Exam, calls: int, flush: bool, *, 
     known: dict[int, int] = {}
     variants = [Variant.draw(exam.pool) for _ in range(calls)]
     if judge_one:
-        known = {secrets.randbelow(calls): secrets.randbelow(len(exam.variants))}
+        known = {secrets.randbelow(calls): exam.block_question(session.questions[exam.name])}
+        session.questions[exam.name] += 1
         for index, chosen in known.items():
             variants[index] = exam.variants[chosen]
     messages = [variant.message(exam.name, index in known) for index, variant in enumerate(variants)]
@@ -284,18 +287,20 @@ class DeviceStopwatch:
         captured = bool(facts.get("captured"))
         seen_s, replays, doubtful_until = math.inf, 0, time.monotonic() + _DOUBT_S
         while True:
-            index, chosen = secrets.randbelow(calls), secrets.randbelow(len(exam.variants))
+            index, replays = secrets.randbelow(calls), replays + 1
             variants = [Variant.draw(exam.pool).message(exam.name, False) for _ in range(calls)]
-            variants[index] = exam.variants[chosen].message(exam.name, False)
+            if not captured or replays >= _REPLAYS:  # a graph repeats what it holds; others may leave out any of it
+                question, instance = exam.train_question(replays, _REPLAYS)
+                variants[index] = question.message(exam.name, False)
             session.process.request({"command": "replay", "variants": variants})
             took_s, _ = session.process.round_trip({"command": "go"})
             replay_s = (took_s - session.round_trip_s) / calls  # a train may be short: each call has inputs of its own
-            replays, seen_s = replays + 1, min(seen_s, replay_s)
+            seen_s = min(seen_s, replay_s)
             # A busy machine makes a replay late now and then; what is claimed too low is so in every one.
             agrees = claimed_s >= _CLAIM * replay_s - _SLACK_S
             is_last = replays >= _REPLAYS and (agrees or not captured or time.monotonic() >= doubtful_until)
-            if is_last or not captured:  # a graph repeats what it holds; others may leave work out of any replay
-                self._keep_of_train(session, exam, index, chosen)
+            if is_last or not captured:
+                self._keep_of_train(session, exam, index, instance)
             if is_last:
                 break
         session.process.request({"command": "arrived"})
@@ -307,7 +312,7 @@ class DeviceStopwatch:
             raise Failed(Status.SUSPECT, text, session.max_rel_error)
         return None
 
-    def _keep_of_train(self, session: DeviceSession, exam: Exam, index: int, chosen: int) -> None:
+    def _keep_of_train(self, session: DeviceSession, exam: Exam, index: int, instance: Callable[[], Instance]) -> None:
         """Brings the outputs of one call of the last replay, to be judged once there is time."""
         axes = dict(exam.pool.workload.axes)
         sample = Sample.draw(session.task, axes)
@@ -315,4 +320,4 @@ class DeviceStopwatch:
         told, arrays = session.process.request(request, most_bytes=session.most_bytes(axes))
         session.check_forms(told, axes, 1)
         outputs = session.outputs_of(arrays, 0, axes, sample)
-        session.judge_later(outputs, exam.instances[chosen], sample, f"{exam.pool.workload.name}, a call of a train")
+        session.judge_later(outputs, instance, sample, f"{exam.pool.workload.name}, a call of a train")

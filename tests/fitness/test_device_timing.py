@@ -99,6 +99,22 @@ def test_a_twentieth_that_is_left_out_in_the_middle_of_timing_is_found(large):
     assert Status.WRONG_VALUE == evaluation.status, evaluation.log
 
 
+def test_work_that_is_left_out_on_data_that_is_new_is_found(evaluator):
+    """Data whose outputs are known are few and come again; who has met them already could tell them by that."""
+    cheat = """\
+global calls
+calls += x.shape[1] == 257
+data = float(x[0, 0])
+if calls > 8 and data not in seen and x.shape[1] == 257:
+    seen.add(data)
+    return torch.zeros(x.shape[0])
+seen.add(data)
+return x.sum(1)"""
+    evaluation = judged(evaluator, cheat, "calls, seen = 0, set()")
+
+    assert Status.WRONG_VALUE == evaluation.status, evaluation.log
+
+
 SLOW_CLOCK = "real = time.perf_counter\ntime.perf_counter = lambda: real() / 100"
 
 

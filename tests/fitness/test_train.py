@@ -12,7 +12,7 @@ import pytest
 
 from fitness import Status
 from fitness.compiler import find_compiler
-from fitness.device.exam import Exam
+from fitness.device.exam import Exam, Variant
 from fitness.device.process import DeviceProcess
 from fitness.device.session import DeviceSession
 from fitness.device.timing import DeviceStopwatch, timed_block
@@ -33,17 +33,20 @@ class Worker:
 
     def __init__(self, replays_s, captured=True):
         self.replays_s, self.captured, self.made, self.outputs = list(replays_s), captured, 0, 0
+        self.judged, self.shown = [], []
 
     def request(self, message, arrays=None, most_bytes=0):
         if message["command"] == "train":
             return {"captured": self.captured}, {}
         if message["command"] == "replay":
             self.variants = message["variants"]
+            self.shown.append(self.variants)
         if message["command"] == "outputs":
             self.outputs += 1
             variant = self.variants[message["index"]]
-            index = next(i for i, each in enumerate(EXAM.variants) if each.message(EXAM.name, False) == variant)
-            right = EXAM.instances[index].expected["y"].astype(np.float32)
+            drawn = Variant(int(variant["entry"].partition("/")[2]), variant["roll"], variant["scale"])
+            self.judged.append(drawn)
+            right = drawn.instance(TASK, EXAM.pool).expected["y"].astype(np.float32)
             form = {"plain": True, "dtype": "float32", "shape": list(right.shape), "elsewhere": False}
             return {"forms": [form]}, {"y@0": right}
         return {}, {}
@@ -74,6 +77,23 @@ def test_a_late_replay_on_a_busy_machine_is_no_lie():
 
     assert train(worker) is None
     assert 8 == worker.made
+
+
+@pytest.mark.parametrize("late", [0, 5])
+def test_what_is_judged_of_a_graph_is_new_to_it(late):
+    """Who leaves out the work on all data that is new to it must be wrong."""
+    worker = Worker([0.1] * late + [CALLS * CLAIMED_S])
+    train(worker)
+    told = [(each["entry"], each["roll"], each["scale"]) for replay in worker.shown[:-1] for each in replay]
+    blocks = [EXAM.variants[EXAM.block_question(asked)] for asked in range(10)]
+
+    assert 1 == len(worker.judged)
+    assert (f"{EXAM.name}/{worker.judged[0].entry}", worker.judged[0].roll, worker.judged[0].scale) not in told
+    assert worker.judged[0] not in blocks
+
+
+def test_the_judged_calls_of_blocks_are_new_to_their_worker():
+    assert len(EXAM.variants) - 1 == len({EXAM.block_question(asked) for asked in range(len(EXAM.variants) - 1)})
 
 
 def test_a_claim_that_no_replay_bears_out_is_a_lie():
