@@ -12,7 +12,7 @@ from functools import partial
 
 import numpy as np
 
-from ..check import Case, Findings, Instance
+from ..check import Case, Findings
 from ..compare import judge, same_bits
 from ..errors import MachineError
 from ..evaluation import Status
@@ -25,18 +25,13 @@ from .exam import Exam, Variant
 from .profiler import launches
 from .sample import Sample
 from .session import WHOLE, DeviceSession, told_tampering
+from .train import seconds_of_train
 
 _BLOCK_S = 2e-3
 _MOST_CALLS = 20
 _WARM_UP_S = 0.03
 _JUDGED_BLOCKS = 2
-_TRAIN_BYTES = 1 << 30
-_TRAIN_S = 2e-3
-_REPLAYS = 3
-_DOUBT_S = 0.5  # of further replays before claim and clock are said to disagree
-_SLACK_S = 3e-6
 _LEAST_S = 1e-9  # of a call
-_CLAIM = 0.6  # caches are flushed for the events and not for the graph, so a true claim is rarely below 1
 
 
 def check_on_device(session: DeviceSession, task: Task, cases: Sequence[Case]) -> Findings:
@@ -263,61 +258,9 @@ class DeviceStopwatch:
         """
         factors, claimed_s = [1.0, 1.0], np.median(wall, axis=1)
         for side in (0, 1):
-            seen_s = self._train(side, exam, float(claimed_s[side]))
+            self.failed_side = side
+            seen_s = seconds_of_train(self._sides[side], exam, float(claimed_s[side]))
             if seen_s is None:
                 break
             factors[side] = max(1.0, seen_s / float(claimed_s[side]))
         return np.array(factors)[:, None]
-
-    def _train(self, side: int, exam: Exam, claimed_s: float) -> float | None:
-        """Takes the time of many calls at once by this process's own clock, and compares it with what events claim.
-
-        Returns:
-            Seconds a call, of calls that no graph holds; None where one holds them and the clock agrees.
-
-        Raises:
-            Failed: The clock does not agree, or a call computes something else.
-        """
-        self.failed_side = side
-        session, axes = self._sides[side], dict(exam.pool.workload.axes)
-        footprint = sum(array.nbytes for array in exam.pool.entries[0].inputs.values()) + 1
-        calls = int(np.clip(math.ceil(_TRAIN_S / claimed_s), 4, max(4, min(200, _TRAIN_BYTES // footprint))))
-        variants = [Variant.draw(exam.pool).message(exam.name, False) for _ in range(calls)]
-        facts, _ = session.process.request({"command": "train", "axes": axes, "variants": variants})
-        captured = bool(facts.get("captured"))
-        seen_s, replays, doubtful_until = math.inf, 0, time.monotonic() + _DOUBT_S
-        while True:
-            index, replays = secrets.randbelow(calls), replays + 1
-            variants = [Variant.draw(exam.pool).message(exam.name, False) for _ in range(calls)]
-            if not captured or replays >= _REPLAYS:  # a graph repeats what it holds; others may leave out any of it
-                question, instance = exam.train_question(replays, _REPLAYS)
-                variants[index] = question.message(exam.name, False)
-            session.process.request({"command": "replay", "variants": variants})
-            took_s, _ = session.process.round_trip({"command": "go"})
-            replay_s = (took_s - session.round_trip_s) / calls  # a train may be short: each call has inputs of its own
-            seen_s = min(seen_s, replay_s)
-            # A busy machine makes a replay late now and then; what is claimed too low is so in every one.
-            agrees = claimed_s >= _CLAIM * replay_s - _SLACK_S
-            is_last = replays >= _REPLAYS and (agrees or not captured or time.monotonic() >= doubtful_until)
-            if is_last or not captured:
-                self._keep_of_train(session, exam, index, instance)
-            if is_last:
-                break
-        session.process.request({"command": "arrived"})
-        if not captured:
-            session.flags.add("not_capturable")
-            return seen_s
-        if not agrees:
-            text = f"events claim {claimed_s * 1e6:.1f} µs a call, the parent's clock says {seen_s * 1e6:.1f} µs"
-            raise Failed(Status.SUSPECT, text, session.max_rel_error)
-        return None
-
-    def _keep_of_train(self, session: DeviceSession, exam: Exam, index: int, instance: Callable[[], Instance]) -> None:
-        """Brings the outputs of one call of the last replay, to be judged once there is time."""
-        axes = dict(exam.pool.workload.axes)
-        sample = Sample.draw(session.task, axes)
-        request = {"command": "outputs", "index": index, **sample.message()}
-        told, arrays = session.process.request(request, most_bytes=session.most_bytes(axes))
-        session.check_forms(told, axes, 1)
-        outputs = session.outputs_of(arrays, 0, axes, sample)
-        session.judge_later(outputs, instance, sample, f"{exam.pool.workload.name}, a call of a train")

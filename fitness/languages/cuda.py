@@ -179,11 +179,11 @@ def object_metrics(path: Path, arch: str) -> Metrics:
     """
     found = []
     for cubin in itertools.islice(embedded_cubins(path.read_bytes()), _MOST_CUBINS):
-        with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
+        # It is damaged on purpose, or pyelftools is not installed, or the disk is full.
+        with contextlib.suppress(Exception), tempfile.NamedTemporaryFile(suffix=".cubin") as file:
             file.write(cubin)
             file.flush()
-            with contextlib.suppress(Exception):  # it is damaged on purpose, or pyelftools is not installed
-                found.append(_metrics(Path(file.name), arch, {}))
+            found.append(_metrics(Path(file.name), arch, {}))
     return combine(found)
 
 

@@ -1,0 +1,82 @@
+"""Many calls at once by this process's own clock, so that the events of a worker need not be believed."""
+
+from __future__ import annotations
+
+import math
+import secrets
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from ..check import Instance
+from ..evaluation import Status
+from ..session import Failed
+from .exam import Exam, Variant
+from .sample import Sample
+from .session import DeviceSession
+
+_TRAIN_BYTES = 1 << 30
+_TRAIN_S = 2e-3
+_REPLAYS = 3
+_DOUBT_S = 0.5  # of further replays before claim and clock are said to disagree
+_SLACK_S = 3e-6
+_CLAIM = 0.6  # caches are flushed for the events and not for the graph, so a true claim is rarely below 1
+
+
+def seconds_of_train(session: DeviceSession, exam: Exam, claimed_s: float) -> float | None:
+    """Takes the time of many calls at once, and compares it with what events claim that one takes.
+
+    A busy machine makes a replay of the calls late now and then; what is claimed too low is so in every one. What is to
+    be judged is kept for `DeviceSession.judge_kept`.
+
+    Returns:
+        Seconds a call, of calls that no graph holds; None where one holds them and the clock agrees.
+
+    Raises:
+        Failed: The clock does not agree, or a call computes something of another form.
+    """
+    axes = dict(exam.pool.workload.axes)
+    footprint = sum(array.nbytes for array in exam.pool.entries[0].inputs.values()) + 1
+    calls = int(np.clip(math.ceil(_TRAIN_S / claimed_s), 4, max(4, min(200, _TRAIN_BYTES // footprint))))
+    request = {"command": "train", "axes": axes, "variants": _unseen(exam, calls)}
+    captured = bool(session.process.request(request)[0].get("captured"))
+    seen_s, replays, is_last, doubtful_until = math.inf, 0, False, time.monotonic() + _DOUBT_S
+    while not is_last:
+        index, replays, variants = secrets.randbelow(calls), replays + 1, _unseen(exam, calls)
+        if (
+            not captured or replays >= _REPLAYS
+        ):  # a graph repeats what it holds; others may leave out any of it
+            question, instance = exam.train_question(replays, _REPLAYS)
+            variants[index] = question.message(exam.name, False)
+        session.process.request({"command": "replay", "variants": variants})
+        took_s, _ = session.process.round_trip({"command": "go"})
+        replay_s = (took_s - session.round_trip_s) / calls  # a train may be short: each call has inputs of its own
+        seen_s, agrees = min(seen_s, replay_s), claimed_s >= _CLAIM * replay_s - _SLACK_S
+        is_last = replays >= _REPLAYS and (agrees or not captured or time.monotonic() >= doubtful_until)
+        if is_last or not captured:
+            _keep(session, exam, index, instance)
+    session.process.request({"command": "arrived"})
+    if not captured:
+        session.flags.add("not_capturable")
+        return seen_s
+    if not agrees:
+        text = f"events claim {claimed_s * 1e6:.1f} µs a call, the parent's clock says {seen_s * 1e6:.1f} µs"
+        raise Failed(Status.SUSPECT, text, session.max_rel_error)
+    return None
+
+
+def _unseen(exam: Exam, calls: int) -> list[dict[str, object]]:
+    """Returns inputs for as many calls, which no call has seen."""
+    return [Variant.draw(exam.pool).message(exam.name, False) for _ in range(calls)]
+
+
+def _keep(session: DeviceSession, exam: Exam, index: int, instance: Callable[[], Instance]) -> None:
+    """Brings the outputs of one call of the last replay, to be judged once there is time."""
+    axes = dict(exam.pool.workload.axes)
+    sample = Sample.draw(session.task, axes)
+    request = {"command": "outputs", "index": index, **sample.message()}
+    told, arrays = session.process.request(request, most_bytes=session.most_bytes(axes))
+    session.check_forms(told, axes, 1)
+    outputs = session.outputs_of(arrays, 0, axes, sample)
+    session.judge_later(outputs, instance, sample, f"{exam.pool.workload.name}, a call of a train")
