@@ -44,9 +44,7 @@ def seconds_of_train(session: DeviceSession, exam: Exam, claimed_s: float) -> fl
     seen_s, replays, is_last, doubtful_until = math.inf, 0, False, time.monotonic() + _DOUBT_S
     while not is_last:
         index, replays, variants = secrets.randbelow(calls), replays + 1, _unseen(exam, calls)
-        if (
-            not captured or replays >= _REPLAYS
-        ):  # a graph repeats what it holds; others may leave out any of it
+        if not captured or replays >= _REPLAYS:  # a graph repeats what it holds; others may leave out any of it
             question, instance = exam.train_question(replays, _REPLAYS)
             variants[index] = question.message(exam.name, False)
         session.process.request({"command": "replay", "variants": variants})
