@@ -40,8 +40,14 @@ def test_a_task_in_torch_is_correct_on_every_workload(task, name):
     rng = np.random.default_rng(5)
     for workload in (*task.check_workloads, *task.time_workloads, *task.hidden_workloads(rng)):
         instance = make_instance(task, workload, rng)
-        made = module["kernel_fn"](*(torch.from_numpy(array.copy()) for array in instance.inputs.values()))
-        arrays = [each.numpy() for each in (made if isinstance(made, tuple) else (made,))]
+        inputs = [torch.from_numpy(array.copy()) for array in instance.inputs.values()]
+        made = module["kernel_fn"](*inputs)
+        outputs = made if isinstance(made, tuple) else (made,)
+        places = [
+            {each.untyped_storage().data_ptr() for each in tensors if each.numel()} for tensors in (inputs, outputs)
+        ]
+        assert not places[0] & places[1], f"{workload.name}: an output is an input"
+        arrays = [each.numpy() for each in outputs]
         assert [spec.dtype for spec in task.outputs.values()] == [str(array.dtype) for array in arrays]
         verdict = judge(dict(zip(task.outputs, arrays, strict=True)), instance.expected, instance.tolerance)
         assert "" == verdict.reason, workload.name
