@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import secrets
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,9 @@ import numpy as np
 from ..check import Instance, expect
 from ..pool import Pool
 from ..task import Task
+
+_AT_ONCE = 1 << 25
+"""Elements of a workload up to which several references are computed at the same time."""
 
 
 @dataclass(frozen=True)
@@ -70,9 +74,15 @@ class Exam:
     def prepare(cls, task: Task, pool: Pool, count: int = 5) -> Exam:
         """Draws the variants and computes what must come out."""
         variants = tuple(Variant.draw(pool) for _ in range(count))
-        with ThreadPoolExecutor(count) as threads:  # NumPy computes without the interpreter's lock
-            instances = tuple(threads.map(lambda variant: variant.instance(task, pool), variants))
-        return cls(secrets.token_hex(8), task, pool, variants, instances)
+        axes = pool.workload.axes
+        elements = sum(math.prod(spec.extent(axes)) for spec in (*task.inputs.values(), *task.outputs.values()))
+
+        def known(variant: Variant) -> Instance:
+            return replace(variant.instance(task, pool), inputs={})  # the worker makes them by itself
+
+        # NumPy computes without the interpreter's lock, and takes many times the memory of what it computes.
+        with ThreadPoolExecutor(count if elements <= _AT_ONCE else 1) as threads:
+            return cls(secrets.token_hex(8), task, pool, variants, tuple(threads.map(known, variants)))
 
     def block_question(self, asked: int) -> int:
         """Returns the index of the variant to judge in a block of a worker that was ``asked`` so often before.
