@@ -129,7 +129,8 @@ def enter_client(
         client.place(run_dir, tell)
     if not takes_turns:
         return client, None
-    if others := expect_others():
+    # A server that the run starts is known to be the run's; whoever computes there before it is somebody else.
+    if getattr(client, "was_there", False) and (others := expect_others()):
         tell(f"process {', '.join(map(str, others))} computes there already and is taken for the model's server")
     turns = Turns()
     return TakingTurns(client, turns), turns

@@ -54,10 +54,13 @@ class ServerClient(Connection):
         base_url: As given.
         gpus: As given.
         turns: As given.
+        was_there: The server runs without the run.
 
     Raises:
         ServerMismatch: The environment variable of the key is not set.
     """
+
+    was_there = True
 
     def __init__(
         self,

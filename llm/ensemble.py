@@ -145,6 +145,11 @@ class Ensemble:
         """Whether any member's requests take turns with evaluations."""
         return any(getattr(client, "turns", False) for client in self._clients())
 
+    @property
+    def was_there(self) -> bool:
+        """Whether any member's server runs without the run."""
+        return any(getattr(client, "was_there", False) for client in self._clients())
+
     def place(self, directory: Path, tell: Callable[[str], None]) -> None:
         """Passes on, to members that start servers, where logs go and who hears of progress."""
         for client in self._clients():

@@ -11,7 +11,7 @@ from evolve import Journal
 from experiments.faults import ConfigError
 from experiments.model import TimedInTurns, enter_client, hardware, timing_gpus
 from fitness.targets import Cpu
-from llm import Completion, Message, Request, ScriptedClient, Turns
+from llm import Arm, Completion, Ensemble, Message, Request, ScriptedClient, ServerClient, Turns, VLLMServer
 
 
 class Served:
@@ -71,6 +71,25 @@ def test_one_gpu_for_both_takes_turns_when_told(tmp_path: Path, capsys: pytest.C
     assert turns is not None
     assert "x" == client.complete(Request((Message("user", "a"),))).text
     assert "model and timing take turns on GPU 0" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("was_there", [True, False])
+def test_who_computes_there_already_is_a_server_that_was_there(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], was_there: bool
+) -> None:
+    served, asked = Served(turns=True), []
+    served.was_there = was_there
+    with ExitStack() as stack:
+        enter_client(served, stack, tmp_path, timing=(0,), expect_others=lambda: asked.append(1) or (7, 8))
+
+    assert was_there == ("process 7, 8 computes there already" in capsys.readouterr().err) == bool(asked)
+
+
+def test_which_servers_are_there_without_the_run() -> None:
+    asked = ServerClient("http://127.0.0.1:9/v1", turns=True)
+    assert asked.was_there
+    assert Ensemble([Arm("a", asked)]).was_there
+    assert not getattr(VLLMServer("a_model"), "was_there", False)
 
 
 def test_a_client_without_a_server_is_left_alone(tmp_path: Path) -> None:
