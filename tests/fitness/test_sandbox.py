@@ -194,7 +194,7 @@ def test_a_build_has_no_clone3_whose_flags_nobody_reads(sandbox):
 
 
 def test_a_build_still_has_threads_and_processes(sandbox):
-    script = "import os, subprocess, threading\nthreading.Thread(target=print, args=('thread',)).start()\nsubprocess.run(['/bin/echo', 'process'])"
+    script = "import subprocess, threading\nthread = threading.Thread(target=print, args=('thread',))\nthread.start()\nthread.join()\nsubprocess.run(['/bin/echo', 'process'])"
     assert {"thread", "process"} == set(python(sandbox, script).log.split())
 
 
