@@ -173,9 +173,35 @@ class DeviceSession:
         if isinstance(seconds, list) and len(seconds) > 1 and all(isinstance(each, float) for each in seconds):
             self.compile_s += min(max(0.0, seconds[0] - seconds[1]), wall_s)
 
-    def judge_later(self, outputs: Arrays, instance: Callable[[], Instance], sample: Sample, label: str) -> None:
-        """Keeps one call's outputs for `judge_kept`: comparing takes long, and others wait for the device."""
-        self._unjudged.append((outputs, instance, sample, label))
+    def keep_outputs(
+        self,
+        axes: Mapping[str, int],
+        index: int,
+        instance: Callable[[], Instance],
+        label: str,
+        sample: Sample | None = None,
+        *,
+        forms_told: bool = False,
+    ) -> None:
+        """Brings one call's outputs for `judge_kept`: comparing takes long, and others wait for the device.
+
+        Args:
+            axes: Sizes of the call.
+            index: Which of the calls made last.
+            instance: Returns what must come out.
+            label: What a verdict calls the call.
+            sample: What is brought of the outputs; one that is drawn now, if none is given.
+            forms_told: Whether the worker tells the outputs' forms with them; else it has told them before.
+
+        Raises:
+            Failed: They do not come, or are of another form.
+        """
+        drawn = Sample.draw(self.task, axes) if sample is None else sample
+        request = {"command": "outputs", "index": index, **drawn.message()}
+        told, arrays = self.process.request(request, most_bytes=self.most_bytes(axes))
+        if forms_told:
+            self.check_forms(told, axes, 1)
+        self._unjudged.append((self.outputs_of(arrays, 0, axes, drawn), instance, drawn, label))
 
     def judge_kept(self) -> float:
         """Judges all outputs that were kept; returns the largest error so far.

@@ -126,14 +126,10 @@ class Block:
         Raises:
             Failed: They do not come.
         """
-        axes = dict(exam.pool.workload.axes)
+        workload = exam.pool.workload
         for index, chosen in self.judged.items():
-            drawn = Sample.draw(session.task, axes) if sample is None else sample
-            request = {"command": "outputs", "index": index, **drawn.message()}
-            _, arrays = session.process.request(request, most_bytes=session.most_bytes(axes))
-            outputs = session.outputs_of(arrays, 0, axes, drawn)
-            label = f"{exam.pool.workload.name}, a timed call"
-            session.judge_later(outputs, partial(exam.instances.__getitem__, chosen), drawn, label)
+            instance = partial(exam.instances.__getitem__, chosen)
+            session.keep_outputs(dict(workload.axes), index, instance, f"{workload.name}, a timed call", sample)
 
 
 def timed_block(session: DeviceSession, exam: Exam, calls: int, flush: bool, *, judge_one: bool = False) -> Block:

@@ -5,15 +5,12 @@ from __future__ import annotations
 import math
 import secrets
 import time
-from collections.abc import Callable
 
 import numpy as np
 
-from ..check import Instance
 from ..evaluation import Status
 from ..session import Failed
 from .exam import Exam, Variant
-from .sample import Sample
 from .session import DeviceSession
 
 _TRAIN_BYTES = 1 << 30
@@ -53,7 +50,8 @@ def seconds_of_train(session: DeviceSession, exam: Exam, claimed_s: float) -> fl
         seen_s, agrees = min(seen_s, replay_s), claimed_s >= _CLAIM * replay_s - _SLACK_S
         is_last = replays >= _REPLAYS and (agrees or not captured or time.monotonic() >= doubtful_until)
         if is_last or not captured:
-            _keep(session, exam, index, instance)
+            label = f"{exam.pool.workload.name}, a call of a train"
+            session.keep_outputs(axes, index, instance, label, forms_told=True)
     session.process.request({"command": "arrived"})
     if not captured:
         session.flags.add("not_capturable")
@@ -67,14 +65,3 @@ def seconds_of_train(session: DeviceSession, exam: Exam, claimed_s: float) -> fl
 def _unseen(exam: Exam, calls: int) -> list[dict[str, object]]:
     """Returns inputs for as many calls, which no call has seen."""
     return [Variant.draw(exam.pool).message(exam.name, False) for _ in range(calls)]
-
-
-def _keep(session: DeviceSession, exam: Exam, index: int, instance: Callable[[], Instance]) -> None:
-    """Brings the outputs of one call of the last replay, to be judged once there is time."""
-    axes = dict(exam.pool.workload.axes)
-    sample = Sample.draw(session.task, axes)
-    request = {"command": "outputs", "index": index, **sample.message()}
-    told, arrays = session.process.request(request, most_bytes=session.most_bytes(axes))
-    session.check_forms(told, axes, 1)
-    outputs = session.outputs_of(arrays, 0, axes, sample)
-    session.judge_later(outputs, instance, sample, f"{exam.pool.workload.name}, a call of a train")

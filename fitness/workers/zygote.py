@@ -18,13 +18,7 @@ import tempfile
 import traceback
 
 _BYTES = 1 << 18
-_TRITON = (
-    "triton",
-    "triton.language",
-    "triton.compiler",
-    "triton.runtime.interpreter",
-    "triton.experimental.gluon",
-)
+_TRITON = ("triton", "triton.language", "triton.compiler", "triton.runtime.interpreter")
 
 
 def load():
@@ -36,9 +30,9 @@ def load():
         for name in _TRITON:
             importlib.import_module(name)
         if torch.version.cuda or torch.version.hip:
-            digest_triton()
+            attempt(digest_triton)
         if torch.version.cuda:
-            build_triton_driver()
+            attempt(build_triton_driver)
     path = pathlib.Path(__file__).with_name("device.py")
     spec = importlib.util.spec_from_file_location("device", path)
     device = importlib.util.module_from_spec(spec)
@@ -49,23 +43,26 @@ def load():
 def build_triton_driver():
     """Lets Triton compile its link to the driver into the cache that workers start with: a second of a C compiler.
 
-    Nothing of it touches a GPU. Where it does not compile, each worker will say why.
+    Nothing of it touches a GPU.
     """
-    try:
-        from triton.backends.nvidia.driver import CudaUtils
+    from triton.backends.nvidia.driver import CudaUtils
 
-        CudaUtils()
-    except Exception:  # noqa: BLE001  # another Triton may do without; a worker that cannot will tell
-        traceback.print_exc()
+    CudaUtils()
 
 
 def digest_triton():
-    """Lets Triton read all its files for the key of its compile cache, which takes a quarter of a second, once."""
-    try:
-        from triton.runtime.cache import triton_key
+    """Lets Triton do what it does once, at its first compilation: read all its files for the key of its cache."""
+    import triton.experimental.gluon  # noqa: F401
+    from triton.runtime.cache import triton_key
 
-        triton_key()
-    except Exception:  # noqa: BLE001  # another Triton may have another name for it: each worker then reads them
+    triton_key()
+
+
+def attempt(step):
+    """Does what spares workers time; where another Triton has no use for it, each worker does without."""
+    try:
+        step()
+    except Exception:  # noqa: BLE001  # a worker that cannot do without will say why
         traceback.print_exc()
 
 

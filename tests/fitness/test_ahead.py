@@ -72,15 +72,25 @@ def test_every_triton_seed_compiles(task, arch):
     assert Status.OK == compilation.status, compilation.log
 
 
-@NVRTC
-@pytest.mark.parametrize("task", SHIPPED, ids=lambda task: task.name)
-def test_every_cuda_seed_compiles(task):
+def cuda_seed(task):
     kernel = task().seed_kernel("cuda")
     if "cuda_fp16.h" in kernel.source and not cuda_headers():
         pytest.skip("CUDA's headers are not installed: pip install nvidia-cuda-runtime")
+    return kernel
+
+
+@NVRTC
+@pytest.mark.parametrize("task", SHIPPED, ids=lambda task: task.name)
+def test_every_cuda_seed_compiles(task):
+    kernel = cuda_seed(task)
     compilation = compile_ahead(kernel, task(), Cuda(), "sm_90a")
 
     assert Status.OK == compilation.status, compilation.log
+
+
+def need_cudas_cxx_library():
+    if len(cuda_headers()) < 2:
+        pytest.skip("not all of CUDA's headers are installed: pip install nvidia-cuda-runtime nvidia-cuda-cccl")
 
 
 class Hopper:
@@ -96,9 +106,7 @@ def built_for_a_gpu(kernel):
 @NVRTC
 @pytest.mark.parametrize("task", SHIPPED, ids=lambda task: task.name)
 def test_every_cuda_seed_builds_with_its_host_side(task):
-    kernel = task().seed_kernel("cuda")
-    if "cuda_fp16.h" in kernel.source and not cuda_headers():
-        pytest.skip("CUDA's headers are not installed: pip install nvidia-cuda-runtime")
+    kernel = cuda_seed(task)
 
     assert built_for_a_gpu(kernel).path.is_file()
 
@@ -134,8 +142,7 @@ extern "C" void kernel(const float* x, float* y, long n, cudaStream_t stream) {
 
 @NVRTC
 def test_what_people_include_and_call_out_of_habit_builds():
-    if len(cuda_headers()) < 2:
-        pytest.skip("not all of CUDA's headers are installed: pip install nvidia-cuda-runtime nvidia-cuda-cccl")
+    need_cudas_cxx_library()
 
     assert built_for_a_gpu(Kernel(HABITS, "cuda")).path.is_file()
 
@@ -143,8 +150,7 @@ def test_what_people_include_and_call_out_of_habit_builds():
 @pytest.fixture(scope="module")
 def habits(tmp_path_factory):
     """The artifact of a launcher with habits, and the folder of a driver that stands in."""
-    if len(cuda_headers()) < 2:
-        pytest.skip("not all of CUDA's headers are installed: pip install nvidia-cuda-runtime nvidia-cuda-cccl")
+    need_cudas_cxx_library()
     folder = tmp_path_factory.mktemp("driver")
     stand_in_cuda.build(folder)
     return built_for_a_gpu(Kernel(HABITS, "cuda")).path, folder
@@ -228,8 +234,7 @@ def test_what_people_write_builds(style):
 @NVRTC
 @pytest.mark.parametrize("style", ["type_traits", "limits"])
 def test_what_a_device_has_of_the_standard_library_builds(style):
-    if len(cuda_headers()) < 2:
-        pytest.skip("CUDA's own C++ library is not installed: pip install nvidia-cuda-cccl")
+    need_cudas_cxx_library()
     body = {"type_traits": "std::is_same<float, int>::value", "limits": "std::numeric_limits<float>::infinity()"}[style]
     source = f"#include <{style}>\n" + COPY.replace("x[threadIdx.x];", f"{body};") + LAUNCHER + LAUNCH
 
