@@ -110,8 +110,8 @@ class Device:
     def load_kernels(self):
         """Uses once what a candidate's calls need: a GPU loads each of torch's kernels at its first use.
 
-        Workers wait ready before there is a candidate, so nobody waits for this; but all share one driver, so it is done
-        for the types of the task alone.
+        Workers wait ready before there is a candidate, so nobody waits for this; but all share one driver, so it is
+        done for the types of the task alone.
         """
         torch = self.torch
         for dtype in (getattr(torch, name) for name in os.environ.get("KERNELWRIGHT_DTYPES", "float32").split(",")):

@@ -27,7 +27,9 @@ UNMEASURED = Calibration({}, 0.01)
 
 
 def evaluator_of(task, language, **settings):
-    return Evaluator(task, Nvidia(spares=1), language, **{**SETTINGS, **settings})  # fewer wait ready: all share one driver
+    return Evaluator(
+        task, Nvidia(spares=1), language, **{**SETTINGS, **settings}
+    )  # fewer wait ready: all share one driver
 
 
 @pytest.fixture(scope="module")
