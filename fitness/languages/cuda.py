@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import functools
 import importlib.util
 import itertools
@@ -25,10 +26,10 @@ from . import launch_syntax
 from .cpp import link_flags, precompiled
 from .disassembly import sass
 from .launch_syntax import device_part, host_part, rewrite_launches
-from .python_hosted import WORKERS, digest_of_workers, versions
+from .python_hosted import WORKERS, digest_of_workers
 from .simt import simt_build, simt_fingerprint
 
-_INSTALL = "pip install nvidia-cuda-nvrtc cuda-bindings, or install the CUDA toolkit"
+_INSTALL = "pip install nvidia-cuda-nvrtc, or install the CUDA toolkit"
 _ENVIRONMENT = {"LC_ALL": "C", "PATH": "/usr/local/bin:/usr/bin:/bin", "TMPDIR": ".", "HOME": "."}
 _MOST_CUBINS = 16
 _HOST_HEADERS = {
@@ -110,13 +111,16 @@ class Cuda:
             (workdir / name).write_text(text, encoding="utf-8")
         compiler, header = find_compiler(), WORKERS / "cuda_host.h"
         command = (*compiler.argv, "-std=c++17", "-O1", "-w", "-fPIC")
-        manifest = {"source": "device.cu", "kernels": device.kernels, "arch": arch, "include": cuda_headers()}
+        library = nvrtc()
+        assert library is not None
+        manifest = {"library": str(library), "source": "device.cu", "kernels": device.kernels, "arch": arch}
+        manifest |= {"include": cuda_headers()}
         manifest |= {"host": "kernel.cu", "headers": "host", "header": str(header), "command": command}
         manifest |= {"link": link_flags(compiler)}
         (workdir / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
         argv = (sys.executable, "-I", "-B", str(WORKERS / "build_cuda.py"), "manifest.json")
         needs = () if compiler.family == "zig" else (precompiled(compiler, command, header.read_text("utf-8")),)
-        reads = (*python_reads(), *map(Path, cuda_headers()), *compiler.reads)
+        reads = (*python_reads(), *map(Path, cuda_headers()), library.parent, *compiler.reads)
         return Build(argv, Path("kernel.so"), "shared_object", needs, reads, environment=_ENVIRONMENT)
 
     def fingerprint(self, target: Target) -> str:
@@ -129,12 +133,11 @@ class Cuda:
             return simt_fingerprint()
         if self._uses_nvrtc():
             ours = digest_of_workers("ahead_cuda.py", "build_cuda.py", "cuda_host.h", launch_syntax.__file__, __file__)
-            nvrtc = versions("nvidia-cuda-nvrtc", "cuda-bindings")
-            return f"nvrtc {nvrtc} {find_compiler().version} {target.arch} {ours}"
+            return f"nvrtc {nvrtc_version()} {find_compiler().version} {target.arch} {ours}"
         return f"nvcc {self._nvcc()} {target.arch}"
 
     def _uses_nvrtc(self) -> bool:
-        return self.device_compiler != "nvcc" and importlib.util.find_spec("cuda") is not None and _has_nvrtc()
+        return self.device_compiler != "nvcc" and nvrtc() is not None
 
     def _nvcc(self) -> str:
         nvcc = shutil.which("nvcc")
@@ -195,8 +198,23 @@ def _metrics(cubin: Path, arch: str, more: Metrics) -> Metrics:
 
 
 @functools.cache
-def _has_nvrtc() -> bool:
-    return importlib.util.find_spec("cuda.bindings.nvrtc") is not None
+def nvrtc() -> Path | None:
+    """Returns NVRTC's library: the newest of the wheels, else the toolkit's; None where there is none."""
+    for root in _roots():
+        found = sorted(each for folder in ("lib", "lib64") for each in (root / folder).glob("libnvrtc.so.*"))
+        if found:
+            return found[-1].resolve()
+    return None
+
+
+@functools.cache
+def nvrtc_version() -> str:
+    """Returns what tells one release of NVRTC from another."""
+    library = nvrtc()
+    assert library is not None
+    major, minor = ctypes.c_int(), ctypes.c_int()
+    ctypes.CDLL(str(library)).nvrtcVersion(ctypes.byref(major), ctypes.byref(minor))
+    return f"{major.value}.{minor.value} {library.name} {library.stat().st_size}"
 
 
 @functools.cache
@@ -205,11 +223,16 @@ def cuda_headers() -> list[str]:
 
     Since CUDA 13 those that are written in C++ (``<cuda/…>``, which cooperative groups include) lie in one below.
     """
-    spec = importlib.util.find_spec("nvidia")
-    roots = [Path(root) / "cu13" for root in (spec.submodule_search_locations or ())] if spec else []
-    nvcc = shutil.which("nvcc")
-    roots += [Path(nvcc).resolve().parent.parent] if nvcc else []
-    for folder in (root / "include" for root in roots):
+    for folder in (root / "include" for root in _roots()):
         if (folder / "cuda_fp16.h").is_file():
             return [str(each) for each in (folder, folder / "cccl") if each.is_dir()]
     return []
+
+
+def _roots() -> list[Path]:
+    """Returns where CUDA may be installed: wheels (those of CUDA 12 have a folder each), and the toolkit."""
+    spec = importlib.util.find_spec("nvidia")
+    packages = [Path(root) for root in (spec.submodule_search_locations or ())] if spec else []
+    roots = [package / name for package in packages for name in ("cu13", "cuda_nvrtc", "cuda_runtime")]
+    compiler = shutil.which("nvcc")
+    return [*roots, *([Path(compiler).resolve().parent.parent] if compiler else [])]

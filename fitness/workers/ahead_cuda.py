@@ -1,11 +1,15 @@
 """Compiles CUDA C++ device code with NVRTC for a GPU that need not be here.
 
-Loaded by `build_cuda`, in the sandbox. The manifest is JSON: ``source`` (a file
+Loaded by `build_cuda`, in the sandbox. The manifest is JSON: ``library`` (NVRTC's), ``source`` (a file
 without launch syntax), ``kernels`` (names of the launched kernels, template arguments included),
 ``arch``, ``include`` (folders with CUDA's headers). Writes ``kernels.cubin``, ``names.json`` (name
 to symbol) and prints the report of the assembler. Needs neither GPU nor driver.
+
+NVRTC's C interface: https://docs.nvidia.com/cuda/nvrtc. Importing NVIDIA's bindings to all of CUDA would take as long
+as the compilation of a small kernel.
 """
 
+import ctypes
 import json
 import pathlib
 import sys
@@ -54,39 +58,75 @@ EMPTY_HEADERS = (
 )  # fmt: skip
 
 
+class Program:
+    """One program in NVRTC."""
+
+    def __init__(self, library, source, headers):
+        """Makes it of a source and of headers by name."""
+        self.nvrtc, self.handle = ctypes.CDLL(library), ctypes.c_void_p()
+        names, texts = strings(headers), strings(headers.values())
+        self.demand(
+            self.nvrtc.nvrtcCreateProgram(
+                ctypes.byref(self.handle), source.encode(), b"kernel.cu", len(headers), texts, names
+            )
+        )
+
+    def demand(self, result):
+        """Ends this process where a call has failed."""
+        if result:
+            self.nvrtc.nvrtcGetErrorString.restype = ctypes.c_char_p
+            sys.exit(f"NVRTC: {self.nvrtc.nvrtcGetErrorString(result).decode()}")
+
+    def name(self, expression):
+        """Has a name's symbol kept."""
+        self.demand(self.nvrtc.nvrtcAddNameExpression(self.handle, expression.encode()))
+
+    def compile(self, options):
+        """Returns whether that goes well."""
+        return self.nvrtc.nvrtcCompileProgram(self.handle, len(options), strings(options)) == 0
+
+    def symbol(self, expression):
+        """Returns what the binary calls a name."""
+        found = ctypes.c_char_p()
+        self.demand(self.nvrtc.nvrtcGetLoweredName(self.handle, expression.encode(), ctypes.byref(found)))
+        return found.value.decode()
+
+    def read(self, what):
+        """Returns ``"ProgramLog"`` or ``"CUBIN"``, in bytes."""
+        size = ctypes.c_size_t()
+        self.demand(getattr(self.nvrtc, f"nvrtcGet{what}Size")(self.handle, ctypes.byref(size)))
+        text = ctypes.create_string_buffer(size.value)
+        self.demand(getattr(self.nvrtc, f"nvrtcGet{what}")(self.handle, text))
+        return text.raw
+
+
+def strings(texts):
+    """Returns texts as C takes many."""
+    encoded = [text.encode() for text in texts]
+    return (ctypes.c_char_p * len(encoded))(*encoded)
+
+
 def main(path):
     """Compiles what the manifest at ``path`` names; the exit code says whether it went well."""
-    from cuda.bindings import nvrtc
-
-    def call(result, *values):
-        if result != nvrtc.nvrtcResult.NVRTC_SUCCESS:
-            sys.exit(f"NVRTC: {result.name}")
-        return values[0] if values else None
-
     manifest = json.loads(pathlib.Path(path).read_text())
     ignored = "".join(f"#define cuda{name} kernelwright_ignore\n" for name in RUNTIME)
-    source = ignored + PRELUDE + pathlib.Path(manifest["source"]).read_text()
-    texts = dict.fromkeys(EMPTY_HEADERS, "")
-    texts |= {
+    headers = dict.fromkeys(EMPTY_HEADERS, "")
+    headers |= {
         name: f"#include <cuda/std/{name}>\nnamespace std {{ using namespace cuda::std; }}\n" for name in STD_HEADERS
     }
-    headers, contents = ([each.encode() for each in side] for side in (texts, texts.values()))
-    program = call(*nvrtc.nvrtcCreateProgram(source.encode(), b"kernel.cu", len(headers), contents, headers))
+    source = ignored + PRELUDE + pathlib.Path(manifest["source"]).read_text()
+    program = Program(manifest["library"], source, headers)
     for name in manifest["kernels"]:
-        call(*nvrtc.nvrtcAddNameExpression(program, name.encode()))
+        program.name(name)
     options = [f"--gpu-architecture={manifest['arch']}", "--std=c++17", "--device-as-default-execution-space"]
     options += ["--ptxas-options=-v", "--extra-device-vectorization"]
     options += ["--diag-suppress=47"]  # headers define again what the prelude does
     options += [f"--include-path={folder}" for folder in manifest["include"]]
-    (result,) = nvrtc.nvrtcCompileProgram(program, len(options), [option.encode() for option in options])
-    size = call(*nvrtc.nvrtcGetProgramLogSize(program))
-    log = b" " * size
-    call(*nvrtc.nvrtcGetProgramLog(program, log))
-    print(log.decode(errors="replace").strip("\0 \n"), file=sys.stderr)
-    if result != nvrtc.nvrtcResult.NVRTC_SUCCESS:
-        sys.exit(HINT if b"__nv_name_map" in log else 1)
-    cubin = b" " * call(*nvrtc.nvrtcGetCUBINSize(program))
-    call(*nvrtc.nvrtcGetCUBIN(program, cubin))
-    pathlib.Path("kernels.cubin").write_bytes(cubin)
-    names = {name: call(*nvrtc.nvrtcGetLoweredName(program, name.encode())).decode() for name in manifest["kernels"]}
+    compiled = program.compile(options)
+    log = program.read("ProgramLog").decode(errors="replace").strip("\0 \n")
+    print(log, file=sys.stderr)
+    if not compiled:
+        sys.exit(HINT if "__nv_name_map" in log else 1)
+    pathlib.Path("kernels.cubin").write_bytes(program.read("CUBIN"))
+    names = {name: program.symbol(name) for name in manifest["kernels"]}
     pathlib.Path("names.json").write_text(json.dumps(names))

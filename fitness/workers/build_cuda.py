@@ -15,9 +15,10 @@ import sys
 
 
 def embedded(names):
-    """Returns the source of the binary and of the table from a kernel's name to its symbol."""
-    rows = "".join(f"    {{{json.dumps(name)}, {json.dumps(symbol)}}},\n" for name, symbol in names.items())
-    table = f"extern const char* const kernelwright_names[][2] = {{\n{rows}    {{nullptr, nullptr}}}};\n"
+    """Returns the source of the binary and of the table of its kernels, as the header declares them."""
+    rows = "".join(f"    {{{json.dumps(name)}, {json.dumps(symbol)}, nullptr}},\n" for name, symbol in names.items())
+    table = "namespace kernelwright { struct Compiled { const char *name, *symbol; void* function; }; }\n"
+    table += f"kernelwright::Compiled kernelwright_compiled[] = {{\n{rows}    {{nullptr, nullptr, nullptr}}}};\n"
     blob = ".section .rodata; .balign 64; .global kernelwright_cubin; kernelwright_cubin: "
     blob += '.incbin \\"kernels.cubin\\"; .byte 0'
     return f'{table}__asm__("{blob}; .text");\n'

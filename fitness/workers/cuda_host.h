@@ -5,7 +5,6 @@
 #pragma once
 #include <dlfcn.h>
 
-#include <algorithm>
 #include <cfloat>
 #include <climits>
 #include <cmath>
@@ -14,9 +13,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <string>
 #include <type_traits>
-#include <unordered_map>
 
 #define __global__
 #define __device__
@@ -69,19 +66,31 @@ enum {
     cudaDevAttrMaxSharedMemoryPerMultiprocessor = 81, cudaDevAttrMaxSharedMemoryPerBlockOptin = 97
 };
 
+namespace kernelwright {
+
+struct Compiled {
+    const char *name, *symbol;  // as written, as the binary calls it
+    void* function;
+};
+}  // namespace kernelwright
+
 extern const char kernelwright_cubin[];
-extern const char* const kernelwright_names[][2];  // as written, as the binary calls it; ends with nulls
+extern kernelwright::Compiled kernelwright_compiled[];  // ends with nulls
 
 namespace kernelwright {
 
+// Every candidate compiles what it uses of this: plain arrays cost a third of what maps do.
 inline void* symbol(const char* name) {
     static void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL);
-    void* found = library ? dlsym(library, name) : nullptr;
-    if (!found) {
+    static struct { const char* name; void* address; } known[64];
+    int at = 0;
+    while (at < 63 && known[at].name && known[at].name != name) ++at;
+    if (known[at].name != name) known[at] = {name, library ? dlsym(library, name) : nullptr};
+    if (!known[at].address) {
         std::fprintf(stderr, "the CUDA driver has no %s\n", name);
         std::abort();
     }
-    return found;
+    return known[at].address;
 }
 
 // What a capture into a graph refuses (900 to 907: to allocate, to wait) is told to nobody but the capture, which fails.
@@ -94,10 +103,7 @@ inline void demand(int result, const char* what) {
 
 template <class... Arguments>
 int call(const char* name, Arguments... arguments) {
-    static std::unordered_map<std::string, void*> known;
-    void*& found = known[name];
-    if (!found) found = symbol(name);
-    const int result = reinterpret_cast<int (*)(Arguments...)>(found)(arguments...);
+    const int result = reinterpret_cast<int (*)(Arguments...)>(symbol(name))(arguments...);
     demand(result, name);
     return result;
 }
@@ -108,12 +114,11 @@ inline void* function(const char* name) {
         call("cuModuleLoadData", &loaded, static_cast<const void*>(kernelwright_cubin));
         return loaded;
     }();
-    static std::unordered_map<std::string, void*> known;
-    void*& found = known[name];
-    for (auto pair = kernelwright_names; !found && (*pair)[0]; ++pair)
-        if (!std::strcmp((*pair)[0], name)) call("cuModuleGetFunction", &found, module, (*pair)[1]);
-    if (!found) demand(500, name);
-    return found;
+    Compiled* found = kernelwright_compiled;
+    while (found->name && std::strcmp(found->name, name)) ++found;
+    if (found->name && !found->function) call("cuModuleGetFunction", &found->function, module, found->symbol);
+    if (!found->function) demand(500, name);
+    return found->function;
 }
 
 struct Configuration {
