@@ -8,7 +8,7 @@ python -m experiments.benchmarks.device --only ready [--json OUT]    needs no GP
 - ``null``: a search in which every candidate is the seed under another name; all speedups should be 1.
 - ``alone``: one Triton candidate after another, and where the time goes: build, check, time, judge.
 - ``throughput``: candidates a second, ``--workers`` at once.
-- ``cuda``: seconds that a CUDA candidate takes to be built and checked, one after another.
+- ``cuda``: seconds that a CUDA candidate takes to be built and checked, one after another, and ``--workers`` at once.
 """
 
 from __future__ import annotations
@@ -150,10 +150,12 @@ def throughput(evaluator: Evaluator, arguments: argparse.Namespace) -> Figures:
 
 
 def cuda(_: Evaluator, arguments: argparse.Namespace) -> Figures:
-    """Returns the median seconds that a CUDA candidate takes to be built and checked."""
+    """Returns the median seconds that a CUDA candidate takes to be built and checked, and how many are done a second."""
     with closing(_evaluator(Cuda(), arguments)) as evaluator:
         figures = _medians("cuda", evaluator, arguments.repeats, first=40_000)
-    return figures | {"cuda_build_and_check_s": figures["cuda_build_s"] + figures["cuda_check_s"]}
+        made, seconds = evaluations(evaluator, arguments.candidates, arguments.workers, first=50_000)
+    build_and_check_s = figures["cuda_build_s"] + figures["cuda_check_s"]
+    return figures | {"cuda_build_and_check_s": build_and_check_s, "cuda_candidates_per_s": len(made) / seconds}
 
 
 def _medians(name: str, evaluator: Evaluator, repeats: int, first: int) -> Figures:

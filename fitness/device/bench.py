@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -202,22 +204,21 @@ class DeviceBench:
             yield
 
     def _rehearse(self, session: DeviceSession, exams: Sequence[Exam], device: int) -> None:
-        """Rehearses; launches at full size would be seen in the times of others, so they wait until none is timed."""
-        limit_s = self.settings.build_timeout_s + self.settings.run_timeout_s
-
-        @contextmanager
-        def turn() -> Iterator[None]:
-            with self._turns(device).together():
-                session.limit(limit_s)
-                yield
-
-        session.limit(limit_s)
-        rehearse(session, exams, self._is_cold, turn)
+        session.limit(self.settings.build_timeout_s + self.settings.run_timeout_s)
+        rehearse(session, exams, self._is_cold, partial(self._turn, session, device))
 
     def _profiled(self, session: DeviceSession, material: Material, device: int) -> tuple[str, ...]:
-        with self._turns(device).together():
-            session.limit(self.settings.build_timeout_s + self.settings.run_timeout_s)
+        session.limit(self.settings.build_timeout_s + self.settings.run_timeout_s)
+        with self._turn(session, device):
             return profiled(session, self._exams_of(material)[0])
+
+    @contextmanager
+    def _turn(self, session: DeviceSession, device: int) -> Iterator[None]:
+        """Waits until nobody is timed, who would see launches at full size; the wait is not the session's."""
+        start = time.monotonic()
+        with self._turns(device).together():
+            session.process.deadline += time.monotonic() - start
+            yield
 
     @property
     def _is_cold(self) -> bool:

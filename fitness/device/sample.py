@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ..check import Instance
 from ..task import Task
 
-PARTS, LENGTH = 512, 512
+PARTS, LENGTH = 512, 128
 """What is taken of an output with more elements than their product: as many parts, of so many elements each.
 
 Who leaves out the share ``f`` of an output stays unseen in ``(1 - f) ** PARTS`` of the judged calls: with a hundredth,

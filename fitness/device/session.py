@@ -34,6 +34,19 @@ _SPARE_BYTES = 1 << 24
 WHOLE = Sample()
 
 
+@dataclass(frozen=True, slots=True)
+class Train:
+    """Calls that a worker is ready to make at once.
+
+    Attributes:
+        calls: How many.
+        captured: Whether a graph holds them.
+    """
+
+    calls: int
+    captured: bool
+
+
 @dataclass
 class DeviceSession:
     """One candidate in its worker.
@@ -46,7 +59,7 @@ class DeviceSession:
         flags: What was noticed.
         launches: Whether it has launched a Triton kernel.
         compile_s: Time that the kernel's first calls took beyond the next ones: just-in-time compilers and tuners.
-        rehearsed: Names of the exams that it is ready for.
+        trains: By the name of an exam that it has rehearsed, the calls that its worker makes at once.
         questions: By the name of an exam, how many timed calls were asked for with known outputs.
         round_trip_s: What asking and answering takes, measured before the worker has met its candidate.
     """
@@ -58,7 +71,7 @@ class DeviceSession:
     flags: set[str] = field(default_factory=set)
     launches: bool = False
     compile_s: float = 0.0
-    rehearsed: set[str] = field(default_factory=set)
+    trains: dict[str, Train] = field(default_factory=dict)
     round_trip_s: float = 0.0
     questions: Counter[str] = field(default_factory=Counter)
     _unjudged: list[tuple[Arrays, Callable[[], Instance], Sample, str]] = field(default_factory=list)
@@ -181,25 +194,25 @@ class DeviceSession:
         label: str,
         sample: Sample | None = None,
         *,
-        forms_told: bool = False,
+        train: str = "",
     ) -> None:
         """Brings one call's outputs for `judge_kept`: comparing takes long, and others wait for the device.
 
         Args:
             axes: Sizes of the call.
-            index: Which of the calls made last.
+            index: Which of the calls made last, or of the train's.
             instance: Returns what must come out.
             label: What a verdict calls the call.
             sample: What is brought of the outputs; one that is drawn now, if none is given.
-            forms_told: Whether the worker tells the outputs' forms with them; else it has told them before.
+            train: Name of the train, whose outputs' forms the worker tells with them; else it has told them before.
 
         Raises:
             Failed: They do not come, or are of another form.
         """
         drawn = Sample.draw(self.task, axes) if sample is None else sample
-        request = {"command": "outputs", "index": index, **drawn.message()}
+        request = {"command": "outputs", "index": index, **({"train": train} if train else {}), **drawn.message()}
         told, arrays = self.process.request(request, most_bytes=self.most_bytes(axes))
-        if forms_told:
+        if train:
             self.check_forms(told, axes, 1)
         self._unjudged.append((self.outputs_of(arrays, 0, axes, drawn), instance, drawn, label))
 

@@ -6,6 +6,7 @@ import math
 import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
@@ -25,7 +26,7 @@ from .exam import Exam, Variant
 from .profiler import launches
 from .sample import Sample
 from .session import WHOLE, DeviceSession, told_tampering
-from .train import seconds_of_train
+from .train import prepare_train, seconds_of_train
 
 _BLOCK_S = 2e-3
 _MOST_CALLS = 20
@@ -59,7 +60,7 @@ def check_on_device(session: DeviceSession, task: Task, cases: Sequence[Case]) -
 
 def has_rehearsed(session: DeviceSession, exams: Sequence[Exam]) -> bool:
     """Whether a kernel has seen these timed sizes, and no others since."""
-    return session.rehearsed == {exam.name for exam in exams}
+    return session.trains.keys() == {exam.name for exam in exams}
 
 
 def rehearse(
@@ -68,33 +69,35 @@ def rehearse(
     flush: bool,
     turn: Callable[[], AbstractContextManager[None]] = nullcontext,
 ) -> None:
-    """Shows a loaded kernel the timed sizes before it is timed: uploads data, and lets it compile and tune.
+    """Shows a loaded kernel the timed sizes before it is timed: uploads data, lets it compile and tune, takes memory.
 
     Args:
         session: The kernel's.
         exams: The timed sizes.
         flush: Whether caches are flushed before each call.
-        turn: Waits until its calls disturb nobody.
+        turn: Waits until its calls disturb nobody. The first do not: others would wait while it compiles.
 
     Raises:
         Failed: The kernel is not right.
     """
     if has_rehearsed(session, exams):
         return
-    if session.rehearsed:
+    if session.trains:
         session.process.request({"command": "forget"})
+        session.trains.clear()
     for exam in exams:
         for index, entry in enumerate(exam.pool.entries):
             session.process.request({"command": "pool", "name": f"{exam.name}/{index}"}, dict(entry.inputs))
+        start = time.monotonic()
+        timed_block(session, exam, 2, flush)
+        first_s = time.monotonic() - start
         with turn():
             start = time.monotonic()
-            timed_block(session, exam, 2, flush)
-            middle = time.monotonic()
             block = timed_block(session, exam, 2, flush, judge_one=True)
-            session.compile_s += max(0.0, 2 * middle - start - time.monotonic())
+            session.compile_s += max(0.0, first_s - (time.monotonic() - start))
         block.keep(session, exam, WHOLE)
+        session.trains[exam.name] = prepare_train(session, exam, block.call_s)
     session.judge_kept()
-    session.rehearsed = {exam.name for exam in exams}
 
 
 def profiled(session: DeviceSession, exam: Exam) -> tuple[str, ...]:
@@ -119,6 +122,12 @@ class Block:
 
     seconds: FloatArray
     judged: Mapping[int, int]
+
+    @property
+    def call_s(self) -> float:
+        """What a call takes: the mean of the middle half, as memory in several places makes several modes."""
+        cut = len(self.seconds) // 4
+        return float(np.sort(self.seconds)[cut : len(self.seconds) - cut].mean())
 
     def keep(self, session: DeviceSession, exam: Exam, sample: Sample | None = None) -> None:
         """Brings outputs, to be judged once there is time; a sample that is drawn now, if none is given.
@@ -190,29 +199,29 @@ class DeviceStopwatch:
             Failed: One of the two, `failed_side`, did something that ends it.
             MachineError: The device is disturbed all the time.
         """
-        calls = [self._warm_up(side, exam) for side in (0, 1)]
+        calls = self._warm_up(exam)
         deadline = time.monotonic() + limit_s
         judged = {secrets.randbelow(max(1, self._precision.min_pairs)) for _ in range(_JUDGED_BLOCKS)}
         taken: list[tuple[float, float]] = []
-        while True:
-            medians = [0.0, 0.0]
-            for side in (0, 1) if len(taken) % 2 == 0 else (1, 0):
-                medians[side] = self._block(side, exam, calls[side], judge_one=len(taken) in judged)
-            if self._is_disturbed():
-                continue
-            taken.append((medians[0], medians[1]))
-            if len(taken) < self._precision.min_pairs:
-                continue
-            wall: FloatArray = np.array(taken, dtype=np.float64).T
-            series = Series(exam.pool.workload.name, wall, wall, calls[0], self.repeated)
-            late = time.monotonic() >= deadline or len(taken) >= self._precision.max_pairs
-            if late or series.is_precise(self._precision.target, rng):
-                wall = wall * self._charges(exam, wall)
-                return replace(series, wall_s=wall, cpu_s=wall)
+        with ThreadPoolExecutor(1) as eyes:  # the driver takes longer to answer, when others use it, than a block
+            while True:
+                looking, call_s = eyes.submit(self._look), [0.0, 0.0]
+                for side in (0, 1) if len(taken) % 2 == 0 else (1, 0):
+                    call_s[side] = self._block(side, exam, calls[side], judge_one=len(taken) in judged)
+                if self._is_disturbed(looking.result()):
+                    continue
+                taken.append((call_s[0], call_s[1]))
+                if len(taken) < self._precision.min_pairs:
+                    continue
+                wall: FloatArray = np.array(taken, dtype=np.float64).T
+                series = Series(exam.pool.workload.name, wall, wall, calls[0], self.repeated)
+                late = time.monotonic() >= deadline or len(taken) >= self._precision.max_pairs
+                if late or series.is_precise(self._precision.target, rng):
+                    wall = wall * self._charges(exam, wall)
+                    return replace(series, wall_s=wall, cpu_s=wall)
 
-    def _is_disturbed(self) -> bool:
-        """Whether the pair just taken is worth nothing."""
-        now = self._look()
+    def _is_disturbed(self, now: Conditions | None) -> bool:
+        """Whether a pair is worth nothing during which the device was like this."""
         if now is None:
             return False
         self.seen.append(now)
@@ -223,21 +232,22 @@ class DeviceStopwatch:
             raise MachineError(f"nothing can be timed on the GPU: {now.disturbance}")
         return True
 
-    def _warm_up(self, side: int, exam: Exam) -> int:
-        """Calls until clocks have settled; returns the calls of a block."""
-        calls, until = 2, time.monotonic() + _WARM_UP_S
+    def _warm_up(self, exam: Exam) -> list[int]:
+        """Calls both until clocks have settled; returns the calls of a block of each."""
+        calls, until = [2, 2], time.monotonic() + _WARM_UP_S
         while True:
-            alone_s = self._block(side, exam, calls, judge_one=calls == 2)
-            calls = int(np.clip(math.ceil(_BLOCK_S / max(alone_s, 1e-6)), 3, _MOST_CALLS))
+            for side in (0, 1):
+                alone_s = self._block(side, exam, calls[side], judge_one=calls[side] == 2)
+                calls[side] = int(np.clip(math.ceil(_BLOCK_S / max(alone_s, 1e-6)), 3, _MOST_CALLS))
             if time.monotonic() >= until:
                 return calls
 
     def _block(self, side: int, exam: Exam, calls: int, *, judge_one: bool) -> float:
-        """Returns the median seconds of some calls."""
+        """Returns what a call takes, of some."""
         self.failed_side = side
         block = timed_block(self._sides[side], exam, calls, self._flush, judge_one=judge_one)
         block.keep(self._sides[side], exam)
-        return float(np.median(block.seconds))
+        return block.call_s
 
     def _charges(self, exam: Exam, wall: FloatArray) -> FloatArray:
         """Returns the factors by which the events of both sides claim too little; 1 where they are believed.

@@ -11,14 +11,35 @@ import numpy as np
 from ..evaluation import Status
 from ..session import Failed
 from .exam import Exam, Variant
-from .session import DeviceSession
+from .session import DeviceSession, Train
 
-_TRAIN_BYTES = 1 << 30
+_TRAIN_BYTES = 1 << 29  # of inputs and outputs: each call has its own
 _TRAIN_S = 2e-3
+_MOST_CALLS = 200
 _REPLAYS = 3
 _DOUBT_S = 0.5  # of further replays before claim and clock are said to disagree
 _SLACK_S = 3e-6
 _CLAIM = 0.6  # caches are flushed for the events and not for the graph, so a true claim is rarely below 1
+
+
+def prepare_train(session: DeviceSession, exam: Exam, call_s: float) -> Train:
+    """Has a train of calls captured, if it can be, before anybody waits for the device: that takes memory and time.
+
+    Args:
+        session: The kernel's; it has the exam's pool.
+        exam: What the calls compute.
+        call_s: What one takes, roughly.
+
+    Raises:
+        Failed: The process is gone.
+    """
+    workload = exam.pool.workload
+    specs = (*exam.task.inputs.values(), *exam.task.outputs.values())
+    footprint = 1 + sum(math.prod(s.extent(workload.axes)) * np.dtype(s.dtype).itemsize for s in specs)
+    most = max(4, min(_MOST_CALLS, _TRAIN_BYTES // footprint))
+    calls = int(np.clip(math.ceil(_TRAIN_S / call_s), 4, most))
+    request = {"command": "train", "name": exam.name, "axes": dict(workload.axes), "variants": _unseen(exam, calls)}
+    return Train(calls, bool(session.process.request(request)[0].get("captured")))
 
 
 def seconds_of_train(session: DeviceSession, exam: Exam, claimed_s: float) -> float | None:
@@ -33,27 +54,22 @@ def seconds_of_train(session: DeviceSession, exam: Exam, claimed_s: float) -> fl
     Raises:
         Failed: The clock does not agree, or a call computes something of another form.
     """
-    axes = dict(exam.pool.workload.axes)
-    footprint = sum(array.nbytes for array in exam.pool.entries[0].inputs.values()) + 1
-    calls = int(np.clip(math.ceil(_TRAIN_S / claimed_s), 4, max(4, min(200, _TRAIN_BYTES // footprint))))
-    request = {"command": "train", "axes": axes, "variants": _unseen(exam, calls)}
-    captured = bool(session.process.request(request)[0].get("captured"))
+    train = session.trains[exam.name]
     seen_s, replays, is_last, doubtful_until = math.inf, 0, False, time.monotonic() + _DOUBT_S
     while not is_last:
-        index, replays, variants = secrets.randbelow(calls), replays + 1, _unseen(exam, calls)
-        if not captured or replays >= _REPLAYS:  # a graph repeats what it holds; others may leave out any of it
+        index, replays, variants = secrets.randbelow(train.calls), replays + 1, _unseen(exam, train.calls)
+        if not train.captured or replays >= _REPLAYS:  # a graph repeats what it holds; others may leave out any of it
             question, instance = exam.train_question(replays, _REPLAYS)
             variants[index] = question.message(exam.name, False)
-        session.process.request({"command": "replay", "variants": variants})
-        took_s, _ = session.process.round_trip({"command": "go"})
-        replay_s = (took_s - session.round_trip_s) / calls  # a train may be short: each call has inputs of its own
+        session.process.request({"command": "replay", "name": exam.name, "variants": variants})
+        took_s, _ = session.process.round_trip({"command": "go", "name": exam.name})
+        replay_s = (took_s - session.round_trip_s) / train.calls  # it may be short: each call has inputs of its own
         seen_s, agrees = min(seen_s, replay_s), claimed_s >= _CLAIM * replay_s - _SLACK_S
-        is_last = replays >= _REPLAYS and (agrees or not captured or time.monotonic() >= doubtful_until)
-        if is_last or not captured:
+        is_last = replays >= _REPLAYS and (agrees or not train.captured or time.monotonic() >= doubtful_until)
+        if is_last or not train.captured:
             label = f"{exam.pool.workload.name}, a call of a train"
-            session.keep_outputs(axes, index, instance, label, forms_told=True)
-    session.process.request({"command": "arrived"})
-    if not captured:
+            session.keep_outputs(dict(exam.pool.workload.axes), index, instance, label, train=exam.name)
+    if not train.captured:
         session.flags.add("not_capturable")
         return seen_s
     if not agrees:

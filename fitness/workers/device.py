@@ -11,12 +11,14 @@ warm-up of the libraries, then exactly one candidate.
 Commands: ``probe`` (facts of the device), ``ping`` (nothing but an answer), ``peaks`` (measured bandwidth
 and arithmetic; these three only before a candidate is loaded), ``load``, ``call`` (fresh inputs, outputs
 back), ``pool`` (inputs kept on the device), ``time`` (events around every call, caches flushed before each),
-``outputs`` (parts of what a judged call of the last ``time`` gave), ``train`` (many calls on command, from a CUDA
-graph where they can be captured, so that the parent's own clock can bound what the events claim).
+``train`` (captures many calls in a CUDA graph, where that can be done), ``replay`` (new inputs for them) and ``go``
+(makes them, so that the parent's own clock can bound what the events claim), ``outputs`` (parts of what a judged call
+of the last ``time`` gave, or a call of a train), ``forget`` (what ``pool`` and ``train`` keep).
 
 Torch's dtype of a NumPy array decides the dtype of a tensor; bfloat16 travels as uint16.
 """
 
+import collections
 import ctypes
 import importlib.util
 import json
@@ -28,6 +30,7 @@ import time
 GUARD = 256  # elements on both sides of every tensor that this process owns
 PATTERN = 0x5A
 HOLD_CYCLES = 150_000
+PLACES = 4  # in memory, for inputs and outputs of timed calls; which of them it is makes a percent on an H200
 PERSISTING_L2_CACHE_SIZE = 0x06  # a CUlimit
 
 
@@ -117,13 +120,12 @@ class Device:
         for dtype in (getattr(torch, name) for name in os.environ.get("KERNELWRIGHT_DTYPES", "float32").split(",")):
             holder = Owned(self, dtype, [4, 8])
             holder.tensor.copy_(torch.ones(4, 8, dtype=dtype))
-            holder.intact()
             copy = torch.roll(holder.tensor, 1, 0).detach().clone(memory_format=torch.contiguous_format)
             if dtype.is_floating_point:
-                copy.mul_(1.5).fill_(float("nan"))
+                torch.mul(copy, 1.5, out=copy).fill_(float("nan"))
             copy.cpu()
+            torch.stack([holder.intact(), (holder.bytes == holder.bytes).all()]).tolist()
         torch.full((16,), float("nan"), device=self.name)
-        torch.equal(torch.zeros(8, dtype=torch.uint8, device=self.name), torch.ones(8, dtype=torch.uint8).to(self.name))
         self.hold()
         self.flush()
         self.event().record()
@@ -166,6 +168,15 @@ class Device:
             size = 2 * self.torch.cuda.get_device_properties(0).L2_cache_size
             self.flush_buffer = self.torch.empty(size, dtype=self.torch.int8, device=self.name)
         self.flush_buffer.zero_()
+
+    def holds_work(self, graph):
+        """Whether there is anything in a captured graph; assumed where it cannot be asked."""
+        count = ctypes.c_size_t()
+        if self.driver is None or self.driver.cuGraphGetNodes(
+            ctypes.c_void_p(graph.raw_cuda_graph()), None, ctypes.byref(count)
+        ):
+            return True
+        return count.value > 0
 
     def reserved_bytes(self):
         """Returns how much of the L2 cache is set aside for data that a flush does not displace."""
@@ -261,10 +272,10 @@ class Owned:
             self.tensor.fill_(float("nan"))
 
     def intact(self):
-        """Whether both guards are as they were."""
+        """Returns a tensor that tells whether both guards are as they were."""
         edge = GUARD * self.buffer.element_size()
         end = self.bytes.numel() - edge
-        return bool((self.bytes[:edge] == PATTERN).all()) and bool((self.bytes[end:] == PATTERN).all())
+        return (self.bytes[:edge] == PATTERN).all() & (self.bytes[end:] == PATTERN).all()
 
 
 class Launches:
@@ -333,7 +344,8 @@ class Session:
 
     def __init__(self, pipes, device):
         """Starts without a candidate."""
-        self.pipes, self.device, self.candidate, self.pools, self.judged = pipes, device, None, {}, {}
+        self.pipes, self.device, self.candidate, self.judged = pipes, device, None, {}
+        self.pools, self.places, self.trains = {}, {}, {}
 
     def load(self, message, arrays):
         """Loads the candidate."""
@@ -419,15 +431,20 @@ class Session:
     def tampering(self, inputs, arrays, outputs):
         """Names what the call has changed that it must not change."""
         torch = self.device.torch
-        found = []
+        kept = {}
         for holder, (name, array) in zip(inputs, arrays.items(), strict=True):
-            before = torch.from_numpy(array).to(self.device.name).view(torch.uint8)
-            if not torch.equal(holder.tensor.contiguous().view(torch.uint8).flatten(), before.flatten()):
-                found.append(f"input {name} changed")
-            if not holder.intact():
-                found.append(f"memory around input {name} overwritten")
-        found += ["memory around an output overwritten" for o in outputs or () if not o.intact()]
-        return found
+            before = torch.from_numpy(array).to(self.device.name, non_blocking=True).view(torch.uint8)
+            same = holder.tensor.contiguous().view(torch.uint8).flatten() == before.flatten()
+            kept[f"input {name} changed"] = same.all()
+            kept[f"memory around input {name} overwritten"] = holder.intact()
+        for number, output in enumerate(outputs or ()):
+            kept[f"memory around output {number} overwritten"] = output.intact()
+        return self.refuted(kept)
+
+    def refuted(self, claims):
+        """Returns which of some claims, each with a tensor of its truth, do not hold; the device is asked once."""
+        truths = self.device.torch.stack(list(claims.values())).tolist() if claims else []
+        return [claim for claim, truth in zip(claims, truths, strict=True) if not truth]
 
     def poison_made(self, made):
         """Fills outputs that the candidate made, so that freed memory never holds an answer."""
@@ -447,48 +464,67 @@ class Session:
         return {}, {}
 
     def forget(self, message, arrays):
-        """Gives up what `pool` kept."""
-        self.pools.clear()
+        """Gives up what `pool` and `train` kept."""
+        for kept in (self.pools, self.places, self.trains):
+            kept.clear()
         return {}, {}
+
+    def inputs_like(self, entry):
+        """Returns guarded inputs like those of an entry of a pool, in each place that timed calls may find theirs."""
+        form = tuple((tensor.dtype, tuple(tensor.shape)) for tensor in self.pools[entry])
+        if form not in self.places:
+            self.places[form] = [
+                [Owned(self.device, dtype, list(shape)) for dtype, shape in form] for _ in range(PLACES)
+            ]
+        return self.places[form]
 
     def fill(self, tensors, variant):
         """Writes inputs that no call has seen: an entry of the pool, its rows rolled, times a factor."""
         for tensor, source in zip(tensors, self.pools[variant["entry"]], strict=True):
             rolled = self.device.torch.roll(source, variant["roll"], 0) if source.dim() > 1 else source
-            tensor.copy_(rolled)
             if tensor.is_floating_point():
-                tensor.mul_(variant["scale"])
+                self.device.torch.mul(rolled, variant["scale"], out=tensor)
+            else:
+                tensor.copy_(rolled)
 
     def time(self, message, arrays):
         """Times one call a variant, with flushed caches before each; keeps the outputs of the judged ones."""
         axes, variants = message["axes"], message["variants"]
-        first = self.pools[variants[0]["entry"]]
-        inputs = [Owned(self.device, tensor.dtype, list(tensor.shape)) for tensor in first]
+        places, recent = self.inputs_like(variants[0]["entry"]), collections.deque(maxlen=PLACES - 1)
         events = [[self.device.event() for _ in range(2)] for _ in variants]
         self.judged, facts = {}, {"forms": [], "tampered": []}
         for i, variant in enumerate(variants):
+            inputs = [holder.tensor for holder in places[i % PLACES]]
             outputs = self.candidate.outputs(axes)
-            self.fill([holder.tensor for holder in inputs], variant)
+            self.fill(inputs, variant)
             self.device.hold()
             if message["flush"]:
                 self.device.flush()
             events[i][0].record()
-            made = self.candidate.call([holder.tensor for holder in inputs], outputs, axes)
+            made = self.candidate.call(inputs, outputs, axes)
             events[i][1].record()
             if variant["judged"]:
                 self.judged[i] = [self.plain(value, facts) for value in made]
             self.poison_made(made)
+            recent.append((made, outputs))  # the next call gets its memory elsewhere
             if message["flush"] and self.device.reserved_bytes() != self.device.reserved:
                 facts["tampered"].append("it reserves a part of the L2 cache, which no flush reaches")
                 break
         self.device.synchronize()
-        facts["tampered"] += [f"memory around input {i} overwritten" for i, h in enumerate(inputs) if not h.intact()]
+        used = [holder for holders in places[: i + 1] for holder in holders]
+        facts["tampered"] += self.refuted(
+            {f"memory around input {n} overwritten": h.intact() for n, h in enumerate(used)}
+        )
         facts["times_us"] = [start.elapsed_time(end) * 1e3 for start, end in events[: i + 1]]
         return facts, {}
 
     def outputs(self, message, arrays):
         """Returns parts of the outputs of a judged call: those that begin at ``starts``, else all of it."""
-        return {}, self.parts(self.judged[message["index"]], message)
+        if "train" not in message:
+            return {}, self.parts(self.judged[message["index"]], message)
+        facts = {"forms": []}
+        copies = [self.plain(value, facts) for value in self.trains[message["train"]].made[message["index"]]]
+        return facts, self.parts(copies, message)
 
     def parts(self, values, message):
         """Returns arrays of what the parent wants to see of some outputs."""
@@ -520,59 +556,76 @@ class Session:
         return {"rows": [{"name": name, "count": count, "us": us} for name, count, us in rows]}, {}
 
     def train(self, message, arrays):
-        """Makes as many calls as there are variants, all at once and on command.
-
-        The calls are captured in a graph and replayed; those that cannot be captured are made one by one. The
-        parent's clock runs from its ``go`` to the ``done``; before, all inputs are filled anew, so that each call
-        has to compute. After a replay the parent may ask for the outputs of one of its calls.
-        """
-        torch, axes, variants = self.device.torch, message["axes"], message["variants"]
-        sets = [[torch.empty_like(tensor) for tensor in self.pools[each["entry"]]] for each in variants]
-        owned = [self.candidate.outputs(axes) for _ in variants]
-        for tensors, variant in zip(sets, variants, strict=True):
+        """Prepares as many calls as there are variants, to be made all at once; tells whether a graph holds them."""
+        torch = self.device.torch
+        sets = [[torch.empty_like(tensor) for tensor in self.pools[each["entry"]]] for each in message["variants"]]
+        for tensors, variant in zip(sets, message["variants"], strict=True):
             self.fill(tensors, variant)
-        graph, made = self.captured(sets, owned, axes)
-        self.pipes.write({"captured": graph is not None})
-        while (command := self.pipes.read()[0])["command"] != "arrived":
-            if command["command"] == "outputs":
-                facts = {"forms": []}
-                copies = [self.plain(value, facts) for value in made[command["index"]]]
-                self.pipes.write(facts, self.parts(copies, command))
-                continue
-            for tensors, variant in zip(sets, command["variants"], strict=True):
-                self.fill(tensors, variant)
-            for values in made:
-                self.poison_made(values)
-            self.device.synchronize()
-            self.pipes.write({"ready": True})
-            self.pipes.read()
-            if graph is None:
-                made = [self.candidate.call(each, out, axes) for each, out in zip(sets, owned, strict=True)]
-            else:
-                graph.replay()
-            self.device.synchronize()
-            self.pipes.write({"done": True})
+        train = self.trains[message["name"]] = Train(self.candidate, sets, message["axes"])
+        if self.device.gpu:
+            train.capture(self.device)
+        return {"captured": train.graph is not None}, {}
+
+    def replay(self, message, arrays):
+        """Fills the inputs of a train anew, so that each call has to compute."""
+        train = self.trains[message["name"]]
+        for tensors, variant in zip(train.sets, message["variants"], strict=True):
+            self.fill(tensors, variant)
+        for values in train.made:
+            self.poison_made(values)
+        self.device.synchronize()
         return {}, {}
 
-    def captured(self, sets, owned, axes):
-        """Captures a call for each set of inputs; returns the graph, None where there can be none, and its outputs."""
-        torch = self.device.torch
-        if not self.device.gpu:
-            return None, []
-        graph = torch.cuda.CUDAGraph()
+    def go(self, message, arrays):
+        """Makes the calls of a train, while the parent's clock runs."""
+        self.trains[message["name"]].run()
+        self.device.synchronize()
+        return {}, {}
+
+
+class Train:
+    """Calls that are made all at once: replayed from a graph, or one by one where none holds them."""
+
+    def __init__(self, candidate, sets, axes):
+        """Takes the inputs of each call."""
+        self.candidate, self.sets, self.axes = candidate, sets, axes
+        self.owned = [candidate.outputs(axes) for _ in sets]
+        self.graph, self.made = None, []
+
+    def call(self):
+        """Makes the calls; returns their outputs."""
+        each = zip(self.sets, self.owned, strict=True)
+        return [self.candidate.call(inputs, outputs, self.axes) for inputs, outputs in each]
+
+    def run(self):
+        """Makes the calls, or has the graph make them."""
+        if self.graph is None:
+            self.made = self.call()
+        else:
+            self.graph.replay()
+
+    def capture(self, device):
+        """Captures the calls in a graph, unless they wait for the device or allocate in a way that none holds.
+
+        Nor is it one if it holds nothing, as what runs on another stream than torch's does not come into it.
+        """
+        torch = device.torch
+        graph = torch.cuda.CUDAGraph(keep_graph=True)
         try:
             side = torch.cuda.Stream()
             side.wait_stream(torch.cuda.current_stream())
             with torch.cuda.stream(side):
-                self.candidate.call(sets[0], owned[0], axes)
+                self.candidate.call(self.sets[0], self.owned[0], self.axes)
             torch.cuda.current_stream().wait_stream(side)
-            self.device.synchronize()
+            device.synchronize()
             with torch.cuda.graph(graph):
-                made = [self.candidate.call(each, out, axes) for each, out in zip(sets, owned, strict=True)]
-        except RuntimeError:  # it waits for the device, or allocates in a way that no graph holds
-            self.device.synchronize()
-            return None, []
-        return graph, made
+                made = self.call()
+            if device.holds_work(graph):
+                graph.instantiate()
+                self.graph, self.made = graph, made
+        except RuntimeError:
+            pass
+        device.synchronize()
 
 
 def serve(pipes):
@@ -580,10 +633,8 @@ def serve(pipes):
     device = Device()
     session = Session(pipes, device)
     pipes.write({"ready": True, "pid": os.getpid()})
-    commands = {
-        name: getattr(session, name)
-        for name in ("load", "call", "mute", "pool", "forget", "time", "outputs", "profile", "train")
-    }
+    names = ["load", "call", "mute", "pool", "forget", "time", "outputs", "profile", "train", "replay", "go"]
+    commands = {name: getattr(session, name) for name in names}
     while (received := pipes.read()) is not None:
         message, arrays = received
         if message["command"] == "probe":

@@ -16,7 +16,7 @@ from fitness.device.exam import Exam, Variant
 from fitness.device.process import DeviceProcess
 from fitness.device.session import DeviceSession
 from fitness.device.timing import timed_block
-from fitness.device.train import seconds_of_train
+from fitness.device.train import prepare_train, seconds_of_train
 from fitness.native import driver
 from fitness.pool import Pool
 from fitness.session import Failed
@@ -59,6 +59,7 @@ class Worker:
 
 def train(worker):
     session = DeviceSession(worker, TASK, None)
+    session.trains[EXAM.name] = prepare_train(session, EXAM, CLAIMED_S)
     seen_s = seconds_of_train(session, EXAM, CLAIMED_S)
     session.judge_kept()
     return seen_s

@@ -3,6 +3,7 @@
 import cutlass
 import cutlass.cute as cute
 import torch
+from cuda.bindings.driver import CUstream
 from cutlass.cute.runtime import from_dlpack
 
 THREADS = 128
@@ -22,11 +23,12 @@ def sum_rows(x: cute.Tensor, y: cute.Tensor):
 
 
 @cute.jit
-def launch(x: cute.Tensor, y: cute.Tensor):
-    sum_rows(x, y).launch(grid=((x.shape[0] + THREADS - 1) // THREADS, 1, 1), block=(THREADS, 1, 1))
+def launch(x: cute.Tensor, y: cute.Tensor, stream: CUstream):
+    blocks = (x.shape[0] + THREADS - 1) // THREADS
+    sum_rows(x, y).launch(grid=(blocks, 1, 1), block=(THREADS, 1, 1), stream=stream)
 
 
 def kernel_fn(x):
     y = torch.empty((x.shape[0],), dtype=x.dtype, device=x.device)
-    launch(from_dlpack(x), from_dlpack(y))
+    launch(from_dlpack(x), from_dlpack(y), CUstream(torch.cuda.current_stream().cuda_stream))
     return y
