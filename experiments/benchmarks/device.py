@@ -150,7 +150,7 @@ def throughput(evaluator: Evaluator, arguments: argparse.Namespace) -> Figures:
 
 
 def cuda(_: Evaluator, arguments: argparse.Namespace) -> Figures:
-    """Returns the median seconds that a CUDA candidate takes to be built and checked, and how many are done a second."""
+    """Returns the median seconds of building and of checking a CUDA candidate, and how many are done a second."""
     with closing(_evaluator(Cuda(), arguments)) as evaluator:
         figures = _medians("cuda", evaluator, arguments.repeats, first=40_000)
         made, seconds = evaluations(evaluator, arguments.candidates, arguments.workers, first=50_000)

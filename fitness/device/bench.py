@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from functools import partial
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -82,7 +80,7 @@ class DeviceBench:
         try:
             findings = check_on_device(session, self.task, self._cases(material))
             if self.target.measures_time:
-                self._rehearse(session, self._exams_of(material), device)
+                self._rehearse(session, self._exams_of(material))
             observed = self._profiled(session, material, device) if self.settings.profiler else ()
             if session.compile_s > self.settings.build_timeout_s:
                 limit = f"evaluator.build_timeout_s={self.settings.build_timeout_s:g}"
@@ -143,7 +141,10 @@ class DeviceBench:
         exams = self._exams_of(material)
         with self._lock:
             checked = self._checked.pop((first.path, device), None)
-        with self._dismissed(checked or self._load(first, device)) as one, self._slot(one, exams, device):
+        with ExitStack() as stack:
+            one = stack.enter_context(self._dismissed(checked or self._load(first, device)))
+            self._rehearse(one, exams)  # nobody must wait while it compiles
+            stack.enter_context(self._turns(device).alone())
             try:
                 other = self._baseline(second, device)
                 rehearse(other, exams, self._is_cold)
@@ -196,29 +197,14 @@ class DeviceBench:
         conditions = getattr(self.target, "conditions", None)
         return lambda: conditions(device) if conditions is not None else None
 
-    @contextmanager
-    def _slot(self, session: DeviceSession, exams: Sequence[Exam], device: int) -> Iterator[None]:
-        """Waits for the device with a candidate that is ready: nobody must wait while it compiles."""
-        self._rehearse(session, exams, device)
-        with self._turns(device).alone():
-            yield
-
-    def _rehearse(self, session: DeviceSession, exams: Sequence[Exam], device: int) -> None:
+    def _rehearse(self, session: DeviceSession, exams: Sequence[Exam]) -> None:
         session.limit(self.settings.build_timeout_s + self.settings.run_timeout_s)
-        rehearse(session, exams, self._is_cold, partial(self._turn, session, device))
+        rehearse(session, exams, self._is_cold)
 
     def _profiled(self, session: DeviceSession, material: Material, device: int) -> tuple[str, ...]:
-        session.limit(self.settings.build_timeout_s + self.settings.run_timeout_s)
-        with self._turn(session, device):
-            return profiled(session, self._exams_of(material)[0])
-
-    @contextmanager
-    def _turn(self, session: DeviceSession, device: int) -> Iterator[None]:
-        """Waits until nobody is timed, who would see launches at full size; the wait is not the session's."""
-        start = time.monotonic()
         with self._turns(device).together():
-            session.process.deadline += time.monotonic() - start
-            yield
+            session.limit(self.settings.build_timeout_s + self.settings.run_timeout_s)
+            return profiled(session, self._exams_of(material)[0])
 
     @property
     def _is_cold(self) -> bool:

@@ -18,7 +18,7 @@ import numpy as np
 
 from ..ahead import python_reads
 from ..check import Instance
-from ..compare import judge
+from ..compare import Array, judge
 from ..errors import TargetUnavailable
 from ..evaluation import JSON, Status
 from ..sandbox import Cell, Limits, Sandbox
@@ -90,23 +90,23 @@ class DeviceSession:
         path.write_bytes(artifact.path.read_bytes())
         self.process.request({"command": "load", **load_message(self.task, artifact)})
 
-    def call(self, axes: Mapping[str, int], inputs: Arrays, repeats: int = 1) -> list[Arrays]:
-        """Runs the kernel on equal inputs; returns the outputs of every turn.
+    def call(self, axes: Mapping[str, int], sets: Sequence[Mapping[str, Array]], order: Sequence[int]) -> list[Arrays]:
+        """Runs the kernel on sets of inputs, each as often as ``order`` names it; returns the outputs of every call.
 
         Raises:
             Failed: An output is not of the declared form, or something was overwritten.
         """
         start = time.monotonic()
-        message = {"command": "call", "axes": dict(axes), "repeats": repeats}
-        facts, arrays = self.process.request(message, inputs, self.most_bytes(axes, repeats))
+        message = {"command": "call", "axes": dict(axes), "order": list(order)}
+        facts, arrays = self.process.request(message, _numbered(sets), self.most_bytes(axes, len(order)))
         self._learn_compile_time(facts.get("seconds"), time.monotonic() - start)
-        self.check_forms(facts, axes, repeats)
+        self.check_forms(facts, axes, len(order))
         if facts.get("launched") is False:
             self.flags.add("launches_no_kernel")
         self.launches |= facts.get("launched") is True
         if facts.get("tampered") or facts.get("aliased"):
             raise Failed(Status.TAMPERED, told_tampering(facts) or "an output is an input")
-        return [self.outputs_of(arrays, turn, axes) for turn in range(repeats)]
+        return [self.outputs_of(arrays, turn, axes) for turn in range(len(order))]
 
     def look_for_ghosts(self, axes: Mapping[str, int], instance: Instance) -> None:
         """Flags a kernel that is right on new inputs while its launches do nothing: they are there for show.
@@ -114,8 +114,8 @@ class DeviceSession:
         Raises:
             Failed: The process is gone.
         """
-        message = {"command": "mute", "axes": dict(axes)}
-        facts, arrays = self.process.request(message, dict(instance.inputs), self.most_bytes(axes))
+        message = {"command": "mute", "axes": dict(axes), "order": [0]}
+        facts, arrays = self.process.request(message, _numbered([instance.inputs]), self.most_bytes(axes))
         if facts.get("stumbled"):
             return
         try:
@@ -237,6 +237,11 @@ class DeviceSession:
 
     def __exit__(self, *exc: object) -> None:
         self.close()
+
+
+def _numbered(sets: Sequence[Mapping[str, Array]]) -> Arrays:
+    """Returns the arrays of all sets, by name and the number of their set."""
+    return {f"{name}@{number}": array for number, each in enumerate(sets) for name, array in each.items()}
 
 
 def load_message(task: Task, artifact: Artifact) -> JSON:

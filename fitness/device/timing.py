@@ -7,7 +7,6 @@ import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -44,14 +43,15 @@ def check_on_device(session: DeviceSession, task: Task, cases: Sequence[Case]) -
     for index in np.random.default_rng(secrets.randbits(64)).permutation(len(cases)):
         case = cases[index]
         label, axes, (first, *others) = case.workload.name, case.workload.axes, case.instances
-        before, after = session.call(axes, dict(first.inputs), repeats=2)
+        order = (0, *range(len(case.instances)))
+        before, after, *further = session.call(axes, [each.inputs for each in case.instances], order)
         session.judge(before, first, label)
         if not same_bits(before, after) and (
             task.repeatable or not judge(after, first.expected, first.tolerance).is_right
         ):
             raise Failed(Status.UNREPEATABLE, f"{label}: two calls on equal inputs give different results")
-        for other in others:
-            session.judge(session.call(axes, dict(other.inputs))[0], other, label)
+        for outputs, instance in zip(further, others, strict=True):
+            session.judge(outputs, instance, label)
     if session.launches and cases:
         largest = max(cases, key=lambda case: sum(array.size for array in case.instances[0].inputs.values()))
         session.look_for_ghosts(largest.workload.axes, largest.instances[2])
@@ -63,19 +63,13 @@ def has_rehearsed(session: DeviceSession, exams: Sequence[Exam]) -> bool:
     return session.trains.keys() == {exam.name for exam in exams}
 
 
-def rehearse(
-    session: DeviceSession,
-    exams: Sequence[Exam],
-    flush: bool,
-    turn: Callable[[], AbstractContextManager[None]] = nullcontext,
-) -> None:
+def rehearse(session: DeviceSession, exams: Sequence[Exam], flush: bool) -> None:
     """Shows a loaded kernel the timed sizes before it is timed: uploads data, lets it compile and tune, takes memory.
 
     Args:
         session: The kernel's.
         exams: The timed sizes.
         flush: Whether caches are flushed before each call.
-        turn: Waits until its calls disturb nobody. The first do not: others would wait while it compiles.
 
     Raises:
         Failed: The kernel is not right.
@@ -90,11 +84,9 @@ def rehearse(
             session.process.request({"command": "pool", "name": f"{exam.name}/{index}"}, dict(entry.inputs))
         start = time.monotonic()
         timed_block(session, exam, 2, flush)
-        first_s = time.monotonic() - start
-        with turn():
-            start = time.monotonic()
-            block = timed_block(session, exam, 2, flush, judge_one=True)
-            session.compile_s += max(0.0, first_s - (time.monotonic() - start))
+        middle = time.monotonic()
+        block = timed_block(session, exam, 2, flush, judge_one=True)
+        session.compile_s += max(0.0, 2 * middle - start - time.monotonic())
         block.keep(session, exam, WHOLE)
         session.trains[exam.name] = prepare_train(session, exam, block.call_s)
     session.judge_kept()

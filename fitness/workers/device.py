@@ -30,7 +30,8 @@ import time
 GUARD = 256  # elements on both sides of every tensor that this process owns
 PATTERN = 0x5A
 HOLD_CYCLES = 150_000
-PLACES = 4  # in memory, for inputs and outputs of timed calls; which of them it is makes a percent on an H200
+ALIGNMENT = 256  # of arrays that are moved together
+PLACES, PLACES_BYTES = 8, 1 << 29  # for inputs and outputs of timed calls: which it is makes a percent on an H200
 PERSISTING_L2_CACHE_SIZE = 0x06  # a CUlimit
 
 
@@ -278,6 +279,20 @@ class Owned:
         return (self.bytes[:edge] == PATTERN).all() & (self.bytes[end:] == PATTERN).all()
 
 
+class Layout:
+    """Where things lie in one piece of memory; numbers of any type may begin there."""
+
+    def __init__(self):
+        """Starts with nothing."""
+        self.size = 0
+
+    def take(self, count):
+        """Returns a slice of as many bytes."""
+        at = self.size
+        self.size += -(-count // ALIGNMENT) * ALIGNMENT
+        return slice(at, at + count)
+
+
 class Launches:
     """Launches of Triton kernels: whether there were any, and whether they have an effect."""
 
@@ -358,36 +373,66 @@ class Session:
         torch = self.device.torch
         owned = []
         for array in arrays.values():
-            source = torch.from_numpy(array)
-            holder = Owned(self.device, source.dtype, list(array.shape))
-            holder.tensor.copy_(source)
-            owned.append(holder)
+            owned.append(self.owned(torch.from_numpy(array)))
         return owned
 
     def call(self, message, arrays):
-        """Runs the kernel ``repeats`` times on equal inputs, each time after poisoning what it may reuse."""
-        axes, results, facts = message["axes"], {}, {"forms": [], "tampered": [], "aliased": False, "seconds": []}
-        for turn in range(message.get("repeats", 1)):
-            inputs = self.own(arrays)
+        """Runs the kernel on sets of inputs, in the given order; before each call poisons what it may reuse.
+
+        The device is waited for once, as others use it, too, and each wait lets them in.
+        """
+        axes, facts = message["axes"], {"forms": [], "tampered": [], "aliased": False, "seconds": []}
+        sent, used, results = self.upload(arrays), [], {}
+        for turn, which in enumerate(message["order"]):
+            inputs = {key: self.owned(tensor) for key, tensor in sent.items() if key.endswith(f"@{which}")}
             outputs = self.candidate.outputs(axes)
             self.dirty_allocator(turn)
-            self.device.synchronize()
             started = time.perf_counter()
-            made = self.candidate.call([i.tensor for i in inputs], outputs, axes)
+            made = self.candidate.call([i.tensor for i in inputs.values()], outputs, axes)
             # Copied on the candidate's own stream, before anything waits for other streams.
             copies = [self.plain(each, facts) for each in made]
-            self.device.synchronize()
             facts["seconds"].append(time.perf_counter() - started)
-            facts["tampered"] += self.tampering(inputs, arrays, outputs)
-            storages = {i.buffer.untyped_storage().data_ptr() for i in inputs}
+            storages = {i.buffer.untyped_storage().data_ptr() for i in inputs.values()}
             facts["aliased"] |= any(self.storage(each) in storages for each in made)
-            for name, copy in zip(self.names(len(made)), copies, strict=True):
-                if copy is not None:
-                    results[f"{name}@{turn}"] = copy.cpu().numpy()
+            named = zip(self.names(len(made)), copies, strict=True)
+            results |= {f"{name}@{turn}": copy for name, copy in named if copy is not None}
             self.poison_made(made)
+            used.append((inputs, outputs))
+        self.device.synchronize()
+        facts["tampered"] = self.tampering(used, arrays)
         if self.candidate.launches is not None and "cutlass" not in sys.modules and "flydsl" not in sys.modules:
             facts["launched"] = self.candidate.launches.seen
-        return facts, results
+        return facts, self.download(results)
+
+    def owned(self, tensor):
+        """Returns a guarded copy."""
+        holder = Owned(self.device, tensor.dtype, list(tensor.shape))
+        holder.tensor.copy_(tensor)
+        return holder
+
+    def upload(self, arrays):
+        """Returns tensors on the device that hold ``arrays``, by name; all go there in one piece."""
+        import numpy
+
+        torch, layout = self.device.torch, Layout()
+        spans = {name: layout.take(array.nbytes) for name, array in arrays.items()}
+        piece = numpy.empty(layout.size, numpy.uint8)
+        for name, array in arrays.items():
+            piece[spans[name]] = array.reshape(-1).view(numpy.uint8)
+        there = torch.from_numpy(piece).to(self.device.name, non_blocking=True)
+        dtypes = {name: torch.from_numpy(array.reshape(-1)[:0]).dtype for name, array in arrays.items()}
+        return {name: there[spans[name]].view(dtypes[name]).view(array.shape) for name, array in arrays.items()}
+
+    def download(self, tensors):
+        """Returns arrays that hold ``tensors``, by name; all come in one piece."""
+        torch, layout = self.device.torch, Layout()
+        spans = {name: layout.take(tensor.numel() * tensor.element_size()) for name, tensor in tensors.items()}
+        there = torch.empty(layout.size, dtype=torch.uint8, device=self.device.name)
+        for name, tensor in tensors.items():
+            there[spans[name]].copy_(tensor.reshape(-1).view(torch.uint8))
+        piece = there.cpu().numpy()
+        dtypes = {name: torch.empty(0, dtype=tensor.dtype).numpy().dtype for name, tensor in tensors.items()}
+        return {n: piece[spans[n]].view(dtypes[n]).reshape(tuple(t.shape)) for n, t in tensors.items()}
 
     def mute(self, message, arrays):
         """The same as `call`, with launches that do nothing: who is right now has no use for its kernels."""
@@ -428,18 +473,25 @@ class Session:
         """Returns where the storage of a tensor begins, or None."""
         return value.untyped_storage().data_ptr() if type(value) is self.device.torch.Tensor else None
 
-    def tampering(self, inputs, arrays, outputs):
-        """Names what the call has changed that it must not change."""
+    def tampering(self, used, arrays):
+        """Names what calls have changed that they must not change, by the inputs and outputs of each."""
+        before, kept = self.upload(arrays), {}
+        for turn, (inputs, outputs) in enumerate(used):
+            for key, holder in inputs.items():
+                name = key.rpartition("@")[0]
+                kept[turn, f"input {name} changed"] = self.same_bytes(holder.tensor, before[key])
+                kept[turn, f"memory around input {name} overwritten"] = holder.intact()
+            for number, output in enumerate(outputs or ()):
+                kept[turn, f"memory around output {number} overwritten"] = output.intact()
+        return sorted({claim for _, claim in self.refuted(kept)})
+
+    def same_bytes(self, *two):
+        """Returns a tensor that tells whether two tensors hold the same."""
         torch = self.device.torch
-        kept = {}
-        for holder, (name, array) in zip(inputs, arrays.items(), strict=True):
-            before = torch.from_numpy(array).to(self.device.name, non_blocking=True).view(torch.uint8)
-            same = holder.tensor.contiguous().view(torch.uint8).flatten() == before.flatten()
-            kept[f"input {name} changed"] = same.all()
-            kept[f"memory around input {name} overwritten"] = holder.intact()
-        for number, output in enumerate(outputs or ()):
-            kept[f"memory around output {number} overwritten"] = output.intact()
-        return self.refuted(kept)
+        one, other = (each.contiguous().reshape(-1).view(torch.uint8) for each in two)
+        if one.numel() != other.numel():
+            return torch.zeros((), dtype=torch.bool, device=self.device.name)
+        return (one == other).all()
 
     def refuted(self, claims):
         """Returns which of some claims, each with a tensor of its truth, do not hold; the device is asked once."""
@@ -471,11 +523,12 @@ class Session:
 
     def inputs_like(self, entry):
         """Returns guarded inputs like those of an entry of a pool, in each place that timed calls may find theirs."""
-        form = tuple((tensor.dtype, tuple(tensor.shape)) for tensor in self.pools[entry])
+        like = self.pools[entry]
+        form = tuple((tensor.dtype, tuple(tensor.shape)) for tensor in like)
         if form not in self.places:
-            self.places[form] = [
-                [Owned(self.device, dtype, list(shape)) for dtype, shape in form] for _ in range(PLACES)
-            ]
+            size = sum(tensor.numel() * tensor.element_size() for tensor in like)
+            count = max(2, min(PLACES, PLACES_BYTES // (1 + 2 * size)))
+            self.places[form] = [[self.owned(tensor) for tensor in like] for _ in range(count)]
         return self.places[form]
 
     def fill(self, tensors, variant):
@@ -490,11 +543,12 @@ class Session:
     def time(self, message, arrays):
         """Times one call a variant, with flushed caches before each; keeps the outputs of the judged ones."""
         axes, variants = message["axes"], message["variants"]
-        places, recent = self.inputs_like(variants[0]["entry"]), collections.deque(maxlen=PLACES - 1)
+        places = self.inputs_like(variants[0]["entry"])
+        recent = collections.deque(maxlen=len(places) - 1)  # outputs: the next call gets memory elsewhere for its own
         events = [[self.device.event() for _ in range(2)] for _ in variants]
         self.judged, facts = {}, {"forms": [], "tampered": []}
         for i, variant in enumerate(variants):
-            inputs = [holder.tensor for holder in places[i % PLACES]]
+            inputs = [holder.tensor for holder in places[i % len(places)]]
             outputs = self.candidate.outputs(axes)
             self.fill(inputs, variant)
             self.device.hold()
@@ -506,7 +560,7 @@ class Session:
             if variant["judged"]:
                 self.judged[i] = [self.plain(value, facts) for value in made]
             self.poison_made(made)
-            recent.append((made, outputs))  # the next call gets its memory elsewhere
+            recent.append((made, outputs))
             if message["flush"] and self.device.reserved_bytes() != self.device.reserved:
                 facts["tampered"].append("it reserves a part of the L2 cache, which no flush reaches")
                 break

@@ -193,6 +193,16 @@ def test_a_build_has_no_clone3_whose_flags_nobody_reads(sandbox):
     assert f"-1 {errno.ENOSYS}\n" == python(sandbox, script).log
 
 
+def test_a_build_makes_pipes_with_names_and_no_devices(sandbox, tmp_path):
+    """Nsight Compute starts nothing without such a pipe."""
+    script = "import os, stat\nos.mkfifo('pipe')\nprint(stat.S_ISFIFO(os.stat('pipe').st_mode))\nos.mknod('device', stat.S_IFCHR | 0o600, os.makedev(1, 3))"
+    tmp_path.chmod(0o777)
+    log = python(sandbox, script, Cell(scratch=tmp_path)).log
+
+    assert log.startswith("True\n")
+    assert "PermissionError" in log
+
+
 def test_a_build_still_has_threads_and_processes(sandbox):
     script = "import subprocess, threading\nthread = threading.Thread(target=print, args=('thread',))\nthread.start()\nthread.join()\nsubprocess.run(['/bin/echo', 'process'])"
     assert {"thread", "process"} == set(python(sandbox, script).log.split())

@@ -334,6 +334,13 @@ def test_an_evaluation_tells_clocks(honest):
     assert "MHz" in honest.profile
 
 
+def test_a_seed_is_timed_without_namespaces():
+    with closing(evaluator_of(RowSum(time_sizes=SIZES), Triton(), sandbox="limits")) as made:
+        evaluation = made.evaluate(made.task.seed_kernel("triton"), UNMEASURED)
+
+    assert Status.OK == evaluation.status, told(evaluation)
+
+
 def test_two_gpus_time_side_by_side():
     import torch
 
