@@ -8,6 +8,7 @@ python -m experiments.benchmarks.device --only ready [--json OUT]    needs no GP
 - ``null``: a search in which every candidate is the seed under another name; all speedups should be 1.
 - ``alone``: one Triton candidate after another, and where the time goes: build, check, time, judge.
 - ``throughput``: candidates a second, ``--workers`` at once.
+- ``starts``: workers a second that are started and ended, ``--workers`` at once: no more candidates can be judged.
 - ``cuda``: seconds that a CUDA candidate takes to be built and checked, one after another, and ``--workers`` at once.
 """
 
@@ -20,7 +21,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
@@ -149,6 +150,22 @@ def throughput(evaluator: Evaluator, arguments: argparse.Namespace) -> Figures:
     return figures | {f"together_{name}_s": value for name, value in _stages(made).items()}
 
 
+def starts(evaluator: Evaluator, arguments: argparse.Namespace) -> Figures:
+    """Returns how many workers a second come up and go, without a candidate."""
+    target, environment = evaluator.target, evaluator.target.environment(0)
+    devices: tuple[Path, ...] = getattr(target, "device_files", tuple)()
+
+    def start_and_end(_: int) -> None:
+        start_device(evaluator.sandbox, evaluator.task, environment, devices, timeout_s=90.0, zygote=zygote).close()
+
+    with Zygote(evaluator.sandbox, device_cell(devices, environment), 90.0) as zygote:
+        start_and_end(0)  # it imports once
+        with ThreadPoolExecutor(arguments.workers) as threads:
+            start = time.monotonic()
+            list(threads.map(start_and_end, range(arguments.candidates)))
+            return {"starts_per_s": arguments.candidates / (time.monotonic() - start)}
+
+
 def cuda(_: Evaluator, arguments: argparse.Namespace) -> Figures:
     """Returns the median seconds of building and of checking a CUDA candidate, and how many are done a second."""
     with closing(_evaluator(Cuda(), arguments)) as evaluator:
@@ -201,7 +218,14 @@ def show(title: str, figures: Figures) -> None:
     Console().print(table)
 
 
-ON_THE_GPU = {"timing": timing, "null": null, "alone": alone, "throughput": throughput, "cuda": cuda}
+ON_THE_GPU = {
+    "timing": timing,
+    "null": null,
+    "alone": alone,
+    "throughput": throughput,
+    "starts": starts,
+    "cuda": cuda,
+}
 
 
 def main() -> int:

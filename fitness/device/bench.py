@@ -34,6 +34,7 @@ from .workers import START_S, Workers
 
 _HELPERS = 8  # threads that wait for a disassembler or for the end of a worker
 _KEPT = 16
+_AT_ONCE_BYTES = 1 << 26  # of cases that go to a worker of a GPU together
 
 
 class DeviceBench:
@@ -78,7 +79,8 @@ class DeviceBench:
         """
         session = self._load(artifact, device)
         try:
-            findings = check_on_device(session, self.task, self._cases(material))
+            at_once = _AT_ONCE_BYTES if self.target.measures_time else 0  # an interpreter is slow: it stops early
+            findings = check_on_device(session, self.task, self._cases(material), at_once)
             if self.target.measures_time:
                 self._rehearse(session, self._exams_of(material))
             observed = self._profiled(session, material, device) if self.settings.profiler else ()

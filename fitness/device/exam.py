@@ -11,21 +11,26 @@ from typing import Any
 
 import numpy as np
 
-from ..check import Instance, expect
+from ..check import Instance, expect, is_sorted
 from ..pool import Pool
 from ..task import Task
 
 _AT_ONCE = 1 << 25
 """Elements of a workload up to which several references are computed at the same time."""
 
+_ENTRIES = 2
+"""Entries of a pool that are brought to each worker, where rolls make calls' data new all the same."""
+
 
 @dataclass(frozen=True)
 class Variant:
     """Inputs that no call has seen: an entry of a pool, its rows rolled, times a factor.
 
+    A factor alone is not enough: what is counted, sorted or normalised may come out the same.
+
     Attributes:
         entry: Index into the pool.
-        roll: Rows by which tensors of two or more axes are rolled.
+        roll: Rows by which inputs are rolled; those that are `kept` are not.
         scale: Every float input is multiplied by it.
     """
 
@@ -49,7 +54,7 @@ class Variant:
         """Computes, in this process, the very inputs that the worker makes and what must come out."""
         inputs = {}
         for name, array in pool.entries[self.entry].inputs.items():
-            rolled = np.roll(array, self.roll, axis=0) if array.ndim > 1 else array
+            rolled = array if name in kept(pool) else np.roll(array, self.roll, axis=0)
             floating = np.issubdtype(array.dtype, np.floating)
             inputs[name] = np.ascontiguousarray(rolled * array.dtype.type(self.scale) if floating else rolled)
         expected, tolerance = expect(task, pool.workload, inputs)
@@ -62,6 +67,7 @@ class Exam:
 
     Attributes:
         name: Of this one and no other.
+        kept: Names of inputs that are not rolled.
     """
 
     name: str
@@ -69,10 +75,13 @@ class Exam:
     pool: Pool
     variants: tuple[Variant, ...]
     instances: tuple[Instance, ...]
+    kept: frozenset[str]
 
     @classmethod
     def prepare(cls, task: Task, pool: Pool, count: int = 5) -> Exam:
         """Draws the variants and computes what must come out."""
+        if any(len(array) > 1 for name, array in pool.entries[0].inputs.items() if name not in kept(pool)):
+            pool = replace(pool, entries=pool.entries[:_ENTRIES])
         variants = tuple(Variant.draw(pool) for _ in range(count))
         axes = pool.workload.axes
         elements = sum(math.prod(spec.extent(axes)) for spec in (*task.inputs.values(), *task.outputs.values()))
@@ -82,7 +91,7 @@ class Exam:
 
         # NumPy computes without the interpreter's lock, and takes many times the memory of what it computes.
         with ThreadPoolExecutor(count if elements <= _AT_ONCE else 1) as threads:
-            return cls(secrets.token_hex(8), task, pool, variants, tuple(threads.map(known, variants)))
+            return cls(secrets.token_hex(8), task, pool, variants, tuple(threads.map(known, variants)), kept(pool))
 
     def block_question(self, asked: int) -> int:
         """Returns the index of the variant to judge in a block of a worker that was ``asked`` so often before.
@@ -103,3 +112,13 @@ class Exam:
             return drawn, lambda: drawn.instance(self.task, self.pool)
         index = len(self.variants) - 1 if replay == decisive else self.block_question(replay)
         return self.variants[index], lambda: self.instances[index]
+
+
+def kept(pool: Pool) -> frozenset[str]:
+    """Returns the names of inputs that are not rolled: single numbers, and vectors that are sorted and must stay so."""
+    drawn = {name: [entry.inputs[name] for entry in pool.entries] for name in pool.entries[0].inputs}
+    return frozenset(
+        name
+        for name, arrays in drawn.items()
+        if arrays[0].ndim == 0 or (arrays[0].ndim == 1 and all(map(is_sorted, arrays)))
+    )

@@ -90,23 +90,29 @@ class DeviceSession:
         path.write_bytes(artifact.path.read_bytes())
         self.process.request({"command": "load", **load_message(self.task, artifact)})
 
-    def call(self, axes: Mapping[str, int], sets: Sequence[Mapping[str, Array]], order: Sequence[int]) -> list[Arrays]:
-        """Runs the kernel on sets of inputs, each as often as ``order`` names it; returns the outputs of every call.
+    def call(self, calls: Sequence[tuple[Mapping[str, int], int]], sets: Sequence[Mapping[str, Array]]) -> list[Arrays]:
+        """Makes calls, each with its axes and one of the sets of inputs, by number; returns the outputs of each.
 
         Raises:
             Failed: An output is not of the declared form, or something was overwritten.
         """
         start = time.monotonic()
-        message = {"command": "call", "axes": dict(axes), "order": list(order)}
-        facts, arrays = self.process.request(message, _numbered(sets), self.most_bytes(axes, len(order)))
-        self._learn_compile_time(facts.get("seconds"), time.monotonic() - start)
-        self.check_forms(facts, axes, len(order))
+        facts, arrays = self._request("call", calls, sets)
+        self._learn_compile_time(calls, facts.get("seconds"), time.monotonic() - start)
+        self.check_forms(facts, [axes for axes, _ in calls])
         if facts.get("launched") is False:
             self.flags.add("launches_no_kernel")
         self.launches |= facts.get("launched") is True
         if facts.get("tampered") or facts.get("aliased"):
             raise Failed(Status.TAMPERED, told_tampering(facts) or "an output is an input")
-        return [self.outputs_of(arrays, turn, axes) for turn in range(len(order))]
+        return [self.outputs_of(arrays, turn, axes) for turn, (axes, _) in enumerate(calls)]
+
+    def _request(
+        self, command: str, calls: Sequence[tuple[Mapping[str, int], int]], sets: Sequence[Mapping[str, Array]]
+    ) -> tuple[JSON, Arrays]:
+        message = {"command": command, "calls": [(dict(axes), number) for axes, number in calls]}
+        arrays = {f"{name}@{number}": array for number, each in enumerate(sets) for name, array in each.items()}
+        return self.process.request(message, arrays, sum(self.most_bytes(axes) for axes, _ in calls))
 
     def look_for_ghosts(self, axes: Mapping[str, int], instance: Instance) -> None:
         """Flags a kernel that is right on new inputs while its launches do nothing: they are there for show.
@@ -114,8 +120,7 @@ class DeviceSession:
         Raises:
             Failed: The process is gone.
         """
-        message = {"command": "mute", "axes": dict(axes), "order": [0]}
-        facts, arrays = self.process.request(message, _numbered([instance.inputs]), self.most_bytes(axes))
+        facts, arrays = self._request("mute", [(axes, 0)], [instance.inputs])
         if facts.get("stumbled"):
             return
         try:
@@ -125,10 +130,10 @@ class DeviceSession:
         if verdict.is_right:
             self.flags.add("ghost_kernel")
 
-    def most_bytes(self, axes: Mapping[str, int], calls: int = 1) -> int:
-        """Returns what the outputs of ``calls`` may hold to be looked at: wrong dtypes and surplus outputs are told."""
+    def most_bytes(self, axes: Mapping[str, int]) -> int:
+        """Returns what a call's outputs may hold to be looked at: wrong dtypes and surplus outputs are told."""
         sizes = [math.prod(spec.extent(axes)) * np.dtype(spec.dtype).itemsize for spec in self.task.outputs.values()]
-        return calls * 4 * sum(sizes) + _SPARE_BYTES
+        return 4 * sum(sizes) + _SPARE_BYTES
 
     def outputs_of(self, arrays: Arrays, turn: int, axes: Mapping[str, int], sample: Sample = WHOLE) -> Arrays:
         """Returns the outputs of one call, or a sample of them, by name.
@@ -148,8 +153,8 @@ class DeviceSession:
             found[name] = array
         return found
 
-    def check_forms(self, facts: JSON, axes: Mapping[str, int], repeats: int) -> None:
-        """Checks what the worker tells of the outputs of ``repeats`` calls.
+    def check_forms(self, facts: JSON, calls: Sequence[Mapping[str, int]]) -> None:
+        """Checks what the worker tells of the outputs of calls with these axes.
 
         Raises:
             Failed: One is not what the task declares.
@@ -157,11 +162,12 @@ class DeviceSession:
         forms = facts.get("forms")
         if not isinstance(forms, list) or not all(isinstance(form, dict) for form in forms):
             raise Failed(Status.NO_RESULT, "its answer is not of the agreed form")
-        if len(forms) != repeats * len(self.task.outputs):
+        declared = [(axes, name, spec) for axes in calls for name, spec in self.task.outputs.items()]
+        if len(forms) != len(declared):
             raise Failed(
-                Status.WRONG_SHAPE, f"{len(forms) // max(1, repeats)} outputs instead of {len(self.task.outputs)}"
+                Status.WRONG_SHAPE, f"{len(forms) // max(1, len(calls))} outputs instead of {len(self.task.outputs)}"
             )
-        for form, (name, spec) in zip(forms, list(self.task.outputs.items()) * repeats, strict=True):
+        for form, (axes, name, spec) in zip(forms, declared, strict=True):
             if not form.get("plain"):
                 raise Failed(Status.TAMPERED, f"output {name} is no plain tensor but {form.get('type')}")
             if form.get("dtype") != spec.dtype or form.get("shape") != list(spec.extent(axes)):
@@ -181,10 +187,15 @@ class DeviceSession:
             raise Failed(Status.WRONG_VALUE, f"{label}: {verdict.reason}", verdict.max_rel_error)
         self.max_rel_error = max(self.max_rel_error, verdict.max_rel_error)
 
-    def _learn_compile_time(self, seconds: object, wall_s: float) -> None:
-        """Notes how much longer the first of several calls took, as the worker tells and this clock allows."""
-        if isinstance(seconds, list) and len(seconds) > 1 and all(isinstance(each, float) for each in seconds):
-            self.compile_s += min(max(0.0, seconds[0] - seconds[1]), wall_s)
+    def _learn_compile_time(
+        self, calls: Sequence[tuple[Mapping[str, int], int]], seconds: object, wall_s: float
+    ) -> None:
+        """Notes how much longer calls took than the next on the same set, as the worker tells and this clock allows."""
+        if not isinstance(seconds, list) or len(seconds) != len(calls):
+            return
+        if all(isinstance(each, float) and math.isfinite(each) for each in seconds):
+            again = [at for at in range(1, len(calls)) if calls[at][1] == calls[at - 1][1]]
+            self.compile_s += min(sum(max(0.0, seconds[at - 1] - seconds[at]) for at in again), wall_s)
 
     def keep_outputs(
         self,
@@ -213,7 +224,7 @@ class DeviceSession:
         request = {"command": "outputs", "index": index, **({"train": train} if train else {}), **drawn.message()}
         told, arrays = self.process.request(request, most_bytes=self.most_bytes(axes))
         if train:
-            self.check_forms(told, axes, 1)
+            self.check_forms(told, [axes])
         self._unjudged.append((self.outputs_of(arrays, 0, axes, drawn), instance, drawn, label))
 
     def judge_kept(self) -> float:
@@ -237,11 +248,6 @@ class DeviceSession:
 
     def __exit__(self, *exc: object) -> None:
         self.close()
-
-
-def _numbered(sets: Sequence[Mapping[str, Array]]) -> Arrays:
-    """Returns the arrays of all sets, by name and the number of their set."""
-    return {f"{name}@{number}": array for number, each in enumerate(sets) for name, array in each.items()}
 
 
 def load_message(task: Task, artifact: Artifact) -> JSON:

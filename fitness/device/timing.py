@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import secrets
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
@@ -22,6 +22,7 @@ from ..statistics import FloatArray
 from ..task import Task
 from .conditions import Conditions
 from .exam import Exam, Variant
+from .process import Arrays
 from .profiler import launches
 from .sample import Sample
 from .session import WHOLE, DeviceSession, told_tampering
@@ -34,28 +35,63 @@ _JUDGED_BLOCKS = 2
 _LEAST_S = 1e-9  # of a call
 
 
-def check_on_device(session: DeviceSession, task: Task, cases: Sequence[Case]) -> Findings:
+def check_on_device(session: DeviceSession, task: Task, cases: Sequence[Case], at_once_bytes: int) -> Findings:
     """Judges a loaded kernel on all cases: equal inputs twice, then each other set of data of the same sizes.
+
+    Args:
+        session: The kernel's.
+        task: What it computes.
+        cases: What it must get right.
+        at_once_bytes: Cases that are no larger together go to the worker at once; a wrong one among them stops no
+            other, but a GPU that many share is waited for less often.
 
     Raises:
         Failed: The kernel is not right.
     """
-    for index in np.random.default_rng(secrets.randbits(64)).permutation(len(cases)):
-        case = cases[index]
-        label, axes, (first, *others) = case.workload.name, case.workload.axes, case.instances
-        order = (0, *range(len(case.instances)))
-        before, after, *further = session.call(axes, [each.inputs for each in case.instances], order)
-        session.judge(before, first, label)
-        if not same_bits(before, after) and (
-            task.repeatable or not judge(after, first.expected, first.tolerance).is_right
-        ):
-            raise Failed(Status.UNREPEATABLE, f"{label}: two calls on equal inputs give different results")
-        for outputs, instance in zip(further, others, strict=True):
-            session.judge(outputs, instance, label)
+    drawn = [cases[index] for index in np.random.default_rng(secrets.randbits(64)).permutation(len(cases))]
+    for group in groups(drawn, at_once_bytes):
+        sets = [instance.inputs for case in group for instance in case.instances]
+        numbers = iter(range(len(sets)))
+        calls = []
+        for case in group:
+            first, *others = (next(numbers) for _ in case.instances)
+            calls += [(case.workload.axes, number) for number in (first, first, *others)]
+        answers = iter(session.call(calls, sets))
+        for case in group:
+            _judge_case(session, task, case, [next(answers) for _ in range(1 + len(case.instances))])
     if session.launches and cases:
-        largest = max(cases, key=lambda case: sum(array.size for array in case.instances[0].inputs.values()))
+        largest = max(cases, key=size_of)
         session.look_for_ghosts(largest.workload.axes, largest.instances[2])
     return Findings(session.max_rel_error, session.flags)
+
+
+def _judge_case(session: DeviceSession, task: Task, case: Case, answers: Sequence[Arrays]) -> None:
+    """Judges the outputs of two calls on the first set of data, and of one on each other."""
+    label, (first, *others), (before, after, *further) = case.workload.name, case.instances, answers
+    session.judge(before, first, label)
+    if not same_bits(before, after) and (task.repeatable or not judge(after, first.expected, first.tolerance).is_right):
+        raise Failed(Status.UNREPEATABLE, f"{label}: two calls on equal inputs give different results")
+    for outputs, instance in zip(further, others, strict=True):
+        session.judge(outputs, instance, label)
+
+
+def groups(cases: Sequence[Case], most_bytes: int) -> Iterator[list[Case]]:
+    """Yields cases in groups that are no larger, unless it is a single case."""
+    group: list[Case] = []
+    for case in cases:
+        if group and sum(map(size_of, group)) + size_of(case) > most_bytes:
+            yield group
+            group = []
+        group.append(case)
+    if group:
+        yield group
+
+
+def size_of(case: Case) -> int:
+    """Returns bytes of what goes to a worker and, roughly, comes back."""
+    one = case.instances[0]
+    outputs = sum(array.nbytes for array in one.expected.values())
+    return len(case.instances) * (sum(array.nbytes for array in one.inputs.values()) + outputs)
 
 
 def has_rehearsed(session: DeviceSession, exams: Sequence[Exam]) -> bool:
@@ -81,7 +117,8 @@ def rehearse(session: DeviceSession, exams: Sequence[Exam], flush: bool) -> None
         session.trains.clear()
     for exam in exams:
         for index, entry in enumerate(exam.pool.entries):
-            session.process.request({"command": "pool", "name": f"{exam.name}/{index}"}, dict(entry.inputs))
+            request = {"command": "pool", "name": f"{exam.name}/{index}", "kept": sorted(exam.kept)}
+            session.process.request(request, dict(entry.inputs))
         start = time.monotonic()
         timed_block(session, exam, 2, flush)
         middle = time.monotonic()
@@ -153,7 +190,7 @@ def timed_block(session: DeviceSession, exam: Exam, calls: int, flush: bool, *, 
     limit_s = 2 * (time.monotonic() - start)  # no call takes longer than all, up to the pace of two clocks
     if tampered := told_tampering(facts):
         raise Failed(Status.TAMPERED, tampered)
-    session.check_forms(facts, axes, len(known))
+    session.check_forms(facts, [axes] * len(known))
     told = facts.get("times_us")
     times_s = 1e-6 * np.array([each for each in told if isinstance(each, float)] if isinstance(told, list) else [])
     if times_s.shape != (calls,) or not ((times_s >= _LEAST_S) & (times_s <= limit_s)).all():

@@ -260,11 +260,25 @@ class Owned:
         count = 1
         for extent in shape:
             count *= extent
-        self.count = count
+        self.count, self.shape = count, shape
         self.buffer = torch.empty(count + 2 * GUARD, dtype=dtype, device=device.name)
         self.bytes = self.buffer.view(torch.uint8)
-        self.tensor = self.buffer[GUARD : GUARD + count].view(shape)
+        self.tensor = self.view()
         self.poison()
+
+    def view(self):
+        """Returns the tensor anew: who was given the last one may have made something else of it."""
+        return self.buffer[GUARD : GUARD + self.count].view(self.shape)
+
+    def refill(self, source):
+        """Writes other values, and the guards again."""
+        self.tensor = self.view()
+        self.poison()
+        self.tensor.copy_(source)
+
+    def content(self):
+        """Returns a copy of what is in it now."""
+        return self.view().clone()
 
     def poison(self):
         """Fills the tensor with NaN (integers: a pattern) and resets the guards."""
@@ -360,7 +374,7 @@ class Session:
     def __init__(self, pipes, device):
         """Starts without a candidate."""
         self.pipes, self.device, self.candidate, self.judged = pipes, device, None, {}
-        self.pools, self.places, self.trains = {}, {}, {}
+        self.pools, self.rolled, self.places, self.trains = {}, [], {}, {}
 
     def load(self, message, arrays):
         """Loads the candidate."""
@@ -377,29 +391,41 @@ class Session:
         return owned
 
     def call(self, message, arrays):
-        """Runs the kernel on sets of inputs, in the given order; before each call poisons what it may reuse.
+        """Makes calls, each with its axes and one of the sets of inputs; poisons before each what it may reuse.
 
-        The device is waited for once, as others use it, too, and each wait lets them in.
+        The device is waited for once: where many processes share it, each wait costs as much as many calls.
         """
-        axes, facts = message["axes"], {"forms": [], "tampered": [], "aliased": False, "seconds": []}
-        sent, used, results = self.upload(arrays), [], {}
-        for turn, which in enumerate(message["order"]):
-            inputs = {key: self.owned(tensor) for key, tensor in sent.items() if key.endswith(f"@{which}")}
+        facts = {"forms": [], "tampered": [], "aliased": False, "seconds": []}
+        sent, buffers, claims, left, results = self.upload(arrays), {}, {}, {}, {}
+        for turn, (axes, number) in enumerate(message["calls"]):
+            given = {key.rpartition("@")[0]: sent[key] for key in sent if key.endswith(f"@{number}")}
+            form = tuple(axes.items())
+            if form not in buffers:  # calls of one size find other data in the same places
+                buffers[form] = {name: self.owned(tensor) for name, tensor in given.items()}
+            for name, tensor in given.items():
+                buffers[form][name].refill(tensor)
+            inputs = [holder.tensor for holder in buffers[form].values()]
             outputs = self.candidate.outputs(axes)
             self.dirty_allocator(turn)
             started = time.perf_counter()
-            made = self.candidate.call([i.tensor for i in inputs.values()], outputs, axes)
+            made = self.candidate.call(inputs, outputs, axes)
             # Copied on the candidate's own stream, before anything waits for other streams.
             copies = [self.plain(each, facts) for each in made]
             facts["seconds"].append(time.perf_counter() - started)
-            storages = {i.buffer.untyped_storage().data_ptr() for i in inputs.values()}
+            storages = {holder.buffer.untyped_storage().data_ptr() for holder in buffers[form].values()}
             facts["aliased"] |= any(self.storage(each) in storages for each in made)
             named = zip(self.names(len(made)), copies, strict=True)
             results |= {f"{name}@{turn}": copy for name, copy in named if copy is not None}
             self.poison_made(made)
-            used.append((inputs, outputs))
+            for name, holder in buffers[form].items():
+                claims[turn, f"memory around input {name} overwritten"] = holder.intact()
+                left[turn, name] = f"{name}@{number}", holder.content()
+            for at, output in enumerate(outputs or ()):
+                claims[turn, f"memory around output {at} overwritten"] = output.intact()
         self.device.synchronize()
-        facts["tampered"] = self.tampering(used, arrays)
+        again = self.upload(arrays)
+        claims |= {(turn, f"input {n} changed"): self.same_bytes(again[k], t) for (turn, n), (k, t) in left.items()}
+        facts["tampered"] = sorted({claim for _, claim in self.refuted(claims)})
         if self.candidate.launches is not None and "cutlass" not in sys.modules and "flydsl" not in sys.modules:
             facts["launched"] = self.candidate.launches.seen
         return facts, self.download(results)
@@ -407,7 +433,7 @@ class Session:
     def owned(self, tensor):
         """Returns a guarded copy."""
         holder = Owned(self.device, tensor.dtype, list(tensor.shape))
-        holder.tensor.copy_(tensor)
+        holder.refill(tensor)
         return holder
 
     def upload(self, arrays):
@@ -473,18 +499,6 @@ class Session:
         """Returns where the storage of a tensor begins, or None."""
         return value.untyped_storage().data_ptr() if type(value) is self.device.torch.Tensor else None
 
-    def tampering(self, used, arrays):
-        """Names what calls have changed that they must not change, by the inputs and outputs of each."""
-        before, kept = self.upload(arrays), {}
-        for turn, (inputs, outputs) in enumerate(used):
-            for key, holder in inputs.items():
-                name = key.rpartition("@")[0]
-                kept[turn, f"input {name} changed"] = self.same_bytes(holder.tensor, before[key])
-                kept[turn, f"memory around input {name} overwritten"] = holder.intact()
-            for number, output in enumerate(outputs or ()):
-                kept[turn, f"memory around output {number} overwritten"] = output.intact()
-        return sorted({claim for _, claim in self.refuted(kept)})
-
     def same_bytes(self, *two):
         """Returns a tensor that tells whether two tensors hold the same."""
         torch = self.device.torch
@@ -511,8 +525,9 @@ class Session:
             torch.full((size,), float("nan") if turn % 2 else 1e30 * (turn + 1), device=self.device.name)
 
     def pool(self, message, arrays):
-        """Keeps inputs on the device under a name, for `time` and `train`."""
+        """Keeps inputs on the device under a name, for `time` and `train`; notes which are never rolled."""
         self.pools[message["name"]] = [holder.tensor for holder in self.own(arrays)]
+        self.rolled = [name not in message["kept"] for name in arrays]
         return {}, {}
 
     def forget(self, message, arrays):
@@ -533,8 +548,8 @@ class Session:
 
     def fill(self, tensors, variant):
         """Writes inputs that no call has seen: an entry of the pool, its rows rolled, times a factor."""
-        for tensor, source in zip(tensors, self.pools[variant["entry"]], strict=True):
-            rolled = self.device.torch.roll(source, variant["roll"], 0) if source.dim() > 1 else source
+        for tensor, source, is_rolled in zip(tensors, self.pools[variant["entry"]], self.rolled, strict=True):
+            rolled = self.device.torch.roll(source, variant["roll"], 0) if is_rolled else source
             if tensor.is_floating_point():
                 self.device.torch.mul(rolled, variant["scale"], out=tensor)
             else:

@@ -6,7 +6,7 @@ from contextlib import closing
 
 import pytest
 
-from experiments.benchmarks.device import alone, evaluations, null, renamed, throughput
+from experiments.benchmarks.device import alone, evaluations, null, renamed, starts, throughput
 from fitness import Evaluator, Kernel
 from fitness.languages import Torch
 from fitness.tasks import RowSum
@@ -43,6 +43,10 @@ def test_a_candidate_alone_is_told_by_stage(evaluator):
 
 def test_throughput_is_a_rate(evaluator):
     assert throughput(evaluator, ARGUMENTS)["candidates_per_s"] > 0
+
+
+def test_starts_are_a_rate(evaluator):
+    assert starts(evaluator, ARGUMENTS)["starts_per_s"] > 0
 
 
 @pytest.mark.parametrize("language", ["triton", "torch", "cuda"])

@@ -2,13 +2,19 @@
 
 import importlib.util
 
+import numpy as np
 import pytest
 
 from fitness import Calibration, Evaluator, Kernel, Status
+from fitness.device.exam import Exam, Variant, kept
 from fitness.device.profiler import launches
+from fitness.device.timing import groups, size_of
 from fitness.languages import Cpp, Torch
+from fitness.material import Material
+from fitness.pool import Pool
 from fitness.targets import Cpu
-from fitness.tasks import RowSum, Softmax
+from fitness.tasks import MapId, RowSum, Softmax
+from small_task import Twice
 from torch_on_cpu import TorchOnCpu
 
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed")
@@ -60,6 +66,66 @@ def test_a_kernel_that_becomes_wrong_in_the_middle_of_timing_is_found(evaluator)
     evaluation = judged(evaluator, late, "calls = 0")
 
     assert Status.WRONG_VALUE == evaluation.status, evaluation.log
+
+
+def test_who_remembers_outputs_by_where_their_inputs_lie_is_wrong_before_it_is_timed(evaluator):
+    """Calls of one size find other data in the same places, also those that a worker makes at once."""
+    evaluation = judged(evaluator, "return known.setdefault((x.data_ptr(), x.shape), x.sum(1)).clone()", "known = {}")
+
+    assert Status.WRONG_VALUE == evaluation.status, evaluation.log
+    assert "time" not in evaluation.log
+
+
+@pytest.mark.parametrize("late", [0, 6])
+def test_who_changes_an_input_is_found_in_the_call_that_does(evaluator, late):
+    body = f"global calls\ncalls += 1\ny = x.sum(1)\nif calls > {late}:\n    x[0, 0] = 7\nreturn y"
+    evaluation = judged(evaluator, body, "calls = 0")
+
+    assert Status.TAMPERED == evaluation.status
+    assert evaluation.log == "input x changed"
+
+
+@pytest.mark.parametrize("change", ["x.resize_(0)", "x.set_(torch.empty(0))", "x.data = torch.zeros(3)"])
+def test_who_makes_something_else_of_its_input_changes_nothing_of_ours(evaluator, change):
+    evaluation = judged(evaluator, f"y = x.sum(1)\n{change}\nreturn y")
+
+    assert evaluation.status in (Status.OK, Status.TAMPERED, Status.CRASHED), evaluation.log
+    assert Status.OK == judged(evaluator, "return x.sum(1)").status
+
+
+def test_a_worker_gets_as_much_of_a_pool_as_makes_its_calls_data_new():
+    for task, entries in ((RowSum(time_sizes=[{"M": 8, "N": 16}]), 2), (Sorted(), 4)):
+        pool = Pool.draw(task, task.time_workloads[0], np.random.default_rng(0))
+        exam = Exam.prepare(task, pool)
+
+        assert entries == len(exam.pool.entries)
+        assert all(variant.entry < entries for variant in exam.variants)
+
+
+class Sorted(Twice):
+    def make_inputs(self, workload, rng):
+        return {"x": np.sort(super().make_inputs(workload, rng)["x"])}
+
+
+def test_what_no_factor_changes_comes_out_new_all_the_same():
+    """Which border a value hits does not depend on the unit; borders that are rolled would be none."""
+    task = MapId(time_sizes=[{"N": 64, "B": 5}])
+    exam = Exam.prepare(task, Pool.draw(task, task.time_workloads[0], np.random.default_rng(0)))
+    outputs = {Variant(0, roll, 1.5).instance(task, exam.pool).expected["y"].tobytes() for roll in range(64)}
+
+    assert {"borders"} == kept(exam.pool)
+    assert len(outputs) > 32
+
+
+def test_cases_go_together_as_long_as_they_are_small():
+    material = Material.draw(TASK, np.random.default_rng(0))
+    cases = sorted(material.cases, key=size_of)
+    size = size_of(cases[0])
+
+    assert [[each] for each in cases] == list(groups(cases, 0))
+    assert [cases] == list(groups(cases, sum(map(size_of, cases))))
+    assert cases == [case for group in groups(cases, 3 * size) for case in group]
+    assert all(len(group) == 1 or sum(map(size_of, group)) <= 3 * size for group in groups(cases, 3 * size))
 
 
 def test_an_honest_kernel_is_timed(evaluator):
