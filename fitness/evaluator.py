@@ -184,9 +184,9 @@ class Evaluator:
     def close(self) -> None:
         """Ends workers that wait for candidates, where the target has such."""
         with self._making:
-            close = getattr(self._made.bench, "close", None) if self._made is not None else None
-        if close is not None:
-            close()
+            made = self._made
+        if made is not None:
+            made.bench.close()
 
     # ---- the machine --------------------------------------------------------------------------------------
 

@@ -29,6 +29,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .bench import Bench
 from .cache import Cache
 from .check import Findings, Instance
 from .compare import judge, same_bits
@@ -52,7 +53,7 @@ _VERDICTS = {str(status): status for status in (Status.CRASHED, Status.OUT_OF_ME
 Arrays = dict[str, NDArray[Any]]
 
 
-class ExternalBench:
+class ExternalBench(Bench):
     """Builds, checks and times through the commands of a target.
 
     What confines a candidate is the toolchain's own business: evaluations carry ``weak_isolation``.
@@ -60,9 +61,7 @@ class ExternalBench:
 
     def __init__(self, sandbox: Sandbox, task: Task, target: Target, settings: Settings) -> None:
         """Starts nothing yet."""
-        self.task, self.target, self.settings = task, target, settings
-        self.gate = Gate()
-        self.findings: dict[Path, Findings] = {}
+        super().__init__(sandbox, task, target, settings, Gate())
 
     @contextmanager
     def alone(self) -> Iterator[None]:

@@ -17,6 +17,7 @@ from .contest import Contest, Rival
 from .draft import Draft
 from .errors import MachineError, TaskError
 from .evaluation import Calibration, Duel, Evaluation, Status
+from .host_bench import HostBench
 from .kernel import Kernel
 from .language import Language
 from .material import Material, secret_generator
@@ -33,10 +34,6 @@ from .task import Task
 _MUCH_LESS_ACCURATE = 32.0
 
 
-def _nothing(*_: object) -> None:
-    """What a bench does that has nothing to prepare, nor to keep of the seed."""
-
-
 class Stages:
     """What kernels of one task, target and language go through, in one sandbox.
 
@@ -49,7 +46,7 @@ class Stages:
         self._task, self._target, self._language = task, target, language
         self._settings, self._sandbox = settings, sandbox
         self._builder = Builder(language, target, sandbox, settings.build_timeout_s)
-        make_bench: Callable[..., Bench] = getattr(target, "bench", Bench)
+        make_bench: Callable[..., Bench] = getattr(target, "bench", HostBench)
         self.bench = make_bench(sandbox, task, target, settings)
         self.rng = secret_generator()
         self._drawing = threading.RLock()
@@ -79,7 +76,7 @@ class Stages:
         with draft.queue(self.bench.gate.shared()):
             with draft.stage("build"):
                 built = self._builder.build(draft.kernel, eager=eager)
-            if built.kind == "python_module" and type(self.bench) is Bench:
+            if built.kind == "python_module" and not self.bench.runs_python:
                 text = f"language={draft.kernel.language} needs Python beside its kernels, and"
                 raise TaskError(f"{text} target={self._target.name} runs none: choose target=interpret or a GPU")
             draft.log = built.log
@@ -142,14 +139,13 @@ class Stages:
         self, evaluation: Evaluation, draft: Draft, artifact: Artifact, device: int, material: Material
     ) -> Evaluation:
         """Adds what hardware counters tell of kernels that are worth it: the fastest so far, and the verified one."""
-        count = getattr(self.bench, "counted", None)
         with self._drawing:
             is_best = (evaluation.speedup or 0.0) >= self._best_speedup
             self._best_speedup = max(self._best_speedup, evaluation.speedup or 0.0)
-        if not self._settings.profiler or count is None or not (is_best or material is not self.material):
+        if not self._settings.profiler or not (is_best or material is not self.material):
             return evaluation
         with draft.stage("profile"):
-            told = count(artifact, material, device)
+            told = self.bench.counted(artifact, material, device)
         return replace(evaluation, profile=" ".join([evaluation.profile, *told]), seconds=dict(draft.seconds))
 
     def compare(self, kernel: Kernel, evaluation: Evaluation, device: int, material: Material) -> Evaluation:
@@ -199,7 +195,7 @@ class Stages:
         with self._drawing:
             found = self._seed_found
         if found is None:
-            getattr(self.bench, "prepare", _nothing)(device)
+            self.bench.prepare(device)
             draft = Draft(self._task.seed_kernel(self._language.name))
             try:
                 artifact = self._checked(draft, device, self.material, eager=True)
@@ -209,7 +205,7 @@ class Stages:
                     raise MachineError(f"the seed kernel takes longer to build than {limit}: raise it") from failure
                 text = f"the seed kernel of task {self._task.name!r} is {failure.status}: {failure.log}"
                 raise TaskError(text) from failure
-            getattr(self.bench, "trust", _nothing)(artifact, device)
+            self.bench.trust(artifact, device)
             found = self._seed_found = (artifact, draft.max_rel_error or 0.0)
         return found
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ..bench import Bench
 from ..check import Case, Findings
 from ..contest import Contest, Rival
 from ..evaluation import Status
@@ -37,7 +38,7 @@ _KEPT = 16
 _AT_ONCE_BYTES = 1 << 26  # of cases that go to a worker of a GPU together
 
 
-class DeviceBench:
+class DeviceBench(Bench):
     """Workers of a GPU target. A worker serves one candidate; the next ones are started while it runs (`Workers`).
 
     A checked candidate keeps its worker until it is timed; the baseline keeps its own for good, as it is trusted.
@@ -48,8 +49,7 @@ class DeviceBench:
 
     def __init__(self, sandbox: Sandbox, task: Task, target: Target, settings: Settings) -> None:
         """Starts nothing yet."""
-        self.sandbox, self.task, self.target, self.settings = sandbox, task, target, settings
-        self.gate = Gate()
+        super().__init__(sandbox, task, target, settings, Gate())
         self._lock = threading.Lock()
         self._devices: tuple[Path, ...] = getattr(target, "device_files", tuple)()
         self._workers = Workers(sandbox, task, target, self._devices)
@@ -60,11 +60,6 @@ class DeviceBench:
         tool: str | None = getattr(target, "counter_tool", lambda: None)() if settings.profiler else None
         limit_s = settings.build_timeout_s + settings.run_timeout_s
         self._counters = Counters(sandbox, tool, self._devices, limit_s) if tool else None
-
-    @contextmanager
-    def alone(self) -> Iterator[None]:
-        """Passes at once: `contest` waits for its own device."""
-        yield
 
     def prepare(self, device: int) -> None:
         """Has workers started, which takes seconds for the first, while data is drawn and the seed is built."""

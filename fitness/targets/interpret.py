@@ -13,6 +13,7 @@ from ..check import Findings
 from ..contest import Contest
 from ..device import DeviceBench
 from ..errors import TaskError
+from ..host_bench import HostBench
 from ..material import Material
 from ..sandbox import Sandbox
 from ..session import Artifact
@@ -21,7 +22,7 @@ from ..target import Target
 from ..task import Task
 
 
-class InterpretBench:
+class InterpretBench(Bench):
     """Shared objects run like any on the CPU; Python modules run in Triton's interpreter."""
 
     def __init__(self, sandbox: Sandbox, task: Task, target: Target, settings: Settings) -> None:
@@ -35,10 +36,9 @@ class InterpretBench:
             raise TaskError(
                 f"task {task.name!r} is in bfloat16, which Triton's interpreter computes wrongly; use a GPU"
             )
-        self._host = Bench(sandbox, task, target, settings)
+        self._host = HostBench(sandbox, task, target, settings)
         self._python = DeviceBench(sandbox, task, target, settings)
-        self.gate = self._host.gate
-        self.alone = self._host.alone
+        super().__init__(sandbox, task, target, settings, self._host.gate)
 
     def check(self, artifact: Artifact, material: Material, device: int) -> Findings:
         """Judges an artifact; see the benches that do it.
