@@ -68,8 +68,8 @@ class Cuda:
     """A source whose ``kernel(inputs…, outputs…, axes…, stream)`` launches ``__global__`` functions.
 
     Attributes:
-        device_compiler: ``"nvrtc"`` (fast, device code only), ``"nvcc"``, or ``"auto"``: NVRTC, and nvcc where
-            there is no NVRTC.
+        device_compiler: ``"nvrtc"`` (fast), ``"nvcc"``, or ``"auto"``: NVRTC, and nvcc where there is no NVRTC or a
+            source needs more than it can (launches inside templates, other headers, the rest of CUDA's runtime).
     """
 
     device_compiler: str = "auto"
@@ -89,21 +89,21 @@ class Cuda:
         if target.name == "interpret":
             return simt_build(kernel, workdir, warp=32)
         if self._uses_nvrtc():
-            return self._nvrtc(kernel, target.arch, workdir)
+            return self._nvrtc(kernel, target.arch, workdir, self._fallback)
         (workdir / "kernel.cu").write_text(kernel.source, encoding="utf-8")
         nvcc = self._nvcc()
-        flags = (f"-arch={target.arch}", "-O3", "-std=c++17", "-shared", "-Xcompiler", "-fPIC", "-cudart", "shared")
-        argv = (nvcc, *flags, "kernel.cu", "-o", "kernel.so")
-        reads = (Path(nvcc).resolve().parent.parent,)
+        argv = _whole(nvcc, target.arch, "kernel.cu")
+        reads = (_toolkit(nvcc),)
         return Build(argv, Path("kernel.so"), "shared_object", reads=reads, environment=_ENVIRONMENT)
 
-    def _nvrtc(self, kernel: Kernel, arch: str, workdir: Path) -> Build:
-        """Writes what the two compilers read, and returns the command that runs both."""
+    def _nvrtc(self, kernel: Kernel, arch: str, workdir: Path, nvcc: str | None = None) -> Build:
+        """Writes what the two compilers read, and returns the command that runs both, and then nvcc if it must."""
         device = rewrite_launches(kernel.source, call="kernelwright_launch")
         call = "::kernelwright::launcher<decltype(&{name})>({text}, {configuration})"
         texts = {
             "device.cu": device_part(device.source, device.kernels),
             "kernel.cu": host_part(rewrite_launches(kernel.source, call).source),  # so named for compilers to quote it
+            "whole.cu": kernel.source,
             **{f"host/{name}": text for name, text in _HOST_HEADERS.items()},
         }
         for name, text in texts.items():
@@ -116,11 +116,12 @@ class Cuda:
         manifest = {"library": str(library), "source": "device.cu", "kernels": device.kernels, "arch": arch}
         manifest |= {"include": cuda_headers()}
         manifest |= {"host": "kernel.cu", "headers": "host", "header": str(header), "command": command}
-        manifest |= {"link": link_flags(compiler)}
+        manifest |= {"link": link_flags(compiler), "nvcc": _whole(nvcc, arch, "whole.cu") if nvcc else ()}
         (workdir / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
         argv = (sys.executable, "-I", "-B", str(WORKERS / "build_cuda.py"), "manifest.json")
         needs = () if compiler.family == "zig" else (precompiled(compiler, command, header.read_text("utf-8")),)
         reads = (*python_reads(), *map(Path, cuda_headers()), library.parent, *compiler.reads)
+        reads += (_toolkit(nvcc),) if nvcc else ()
         return Build(argv, Path("kernel.so"), "shared_object", needs, reads, environment=_ENVIRONMENT)
 
     def fingerprint(self, target: Target) -> str:
@@ -133,11 +134,17 @@ class Cuda:
             return simt_fingerprint()
         if self._uses_nvrtc():
             ours = digest_of_workers("ahead_cuda.py", "build_cuda.py", "cuda_host.h", launch_syntax.__file__, __file__)
-            return f"nvrtc {nvrtc_version()} {find_compiler().version} {target.arch} {ours}"
+            versions = f"{nvrtc_version()} {self._fallback or ''} {find_compiler().version}"
+            return f"nvrtc {versions} {target.arch} {ours}"
         return f"nvcc {self._nvcc()} {target.arch}"
 
     def _uses_nvrtc(self) -> bool:
         return self.device_compiler != "nvcc" and nvrtc() is not None
+
+    @property
+    def _fallback(self) -> str | None:
+        """The nvcc that builds what NVRTC cannot."""
+        return shutil.which("nvcc") if self.device_compiler == "auto" else None
 
     def _nvcc(self) -> str:
         nvcc = shutil.which("nvcc")
@@ -168,7 +175,7 @@ class Cuda:
             "-o",
             "kernels.cubin",
         )
-        return AheadBuild(argv, "kernels.cubin", reads=(Path(nvcc).resolve().parent.parent,))
+        return AheadBuild(argv, "kernels.cubin", reads=(_toolkit(nvcc),))
 
     def static_metrics(self, workdir: Path, arch: str, log: str) -> Metrics:
         """Combines the binary's own record with the assembler's report."""
@@ -195,6 +202,16 @@ def _metrics(cubin: Path, arch: str, more: Metrics) -> Metrics:
     metrics = {**cubin_metrics(cubin.read_bytes()), **more, **sass(cubin)}
     metrics["occupancy_256"] = nvidia_occupancy(arch, metrics["registers"], metrics["shared_bytes"], 256)
     return metrics
+
+
+def _whole(nvcc: str, arch: str, source: str) -> tuple[str, ...]:
+    """Returns nvcc's command line for a whole source."""
+    flags = (f"-arch={arch}", "-O3", "-std=c++17", "-shared", "-Xcompiler", "-fPIC", "-cudart", "shared")
+    return (nvcc, *flags, source, "-o", "kernel.so")
+
+
+def _toolkit(nvcc: str) -> Path:
+    return Path(nvcc).resolve().parent.parent
 
 
 @functools.cache
@@ -235,4 +252,4 @@ def _roots() -> list[Path]:
     packages = [Path(root) for root in (spec.submodule_search_locations or ())] if spec else []
     roots = [package / name for package in packages for name in ("cu13", "cuda_nvrtc", "cuda_runtime")]
     compiler = shutil.which("nvcc")
-    return [*roots, *([Path(compiler).resolve().parent.parent] if compiler else [])]
+    return [*roots, *([_toolkit(compiler)] if compiler else [])]

@@ -2,8 +2,8 @@
 
 Loaded by `build_cuda`, in the sandbox. The manifest is JSON: ``library`` (NVRTC's), ``source`` (a file
 without launch syntax), ``kernels`` (names of the launched kernels, template arguments included),
-``arch``, ``include`` (folders with CUDA's headers). Writes ``kernels.cubin``, ``names.json`` (name
-to symbol) and prints the report of the assembler. Needs neither GPU nor driver.
+``arch``, ``include`` (folders with CUDA's headers). Writes ``kernels.cubin`` and ``names.json`` (name
+to symbol). Needs neither GPU nor driver.
 
 NVRTC's C interface: https://docs.nvidia.com/cuda/nvrtc. Importing NVIDIA's bindings to all of CUDA would take as long
 as the compilation of a small kernel.
@@ -106,8 +106,12 @@ def strings(texts):
     return (ctypes.c_char_p * len(encoded))(*encoded)
 
 
-def main(path):
-    """Compiles what the manifest at ``path`` names; the exit code says whether it went well."""
+class Rejected(Exception):
+    """The source does not compile; what is wrong with it."""
+
+
+def compile_device(path):
+    """Compiles what the manifest at ``path`` names; returns the assembler's report."""
     manifest = json.loads(pathlib.Path(path).read_text())
     ignored = "".join(f"#define cuda{name} kernelwright_ignore\n" for name in RUNTIME)
     headers = dict.fromkeys(EMPTY_HEADERS, "")
@@ -124,9 +128,9 @@ def main(path):
     options += [f"--include-path={folder}" for folder in manifest["include"]]
     compiled = program.compile(options)
     log = program.read("ProgramLog").decode(errors="replace").strip("\0 \n")
-    print(log, file=sys.stderr)
     if not compiled:
-        sys.exit(HINT if "__nv_name_map" in log else 1)
+        raise Rejected(f"{log}\n{HINT}" if "__nv_name_map" in log else log)
     pathlib.Path("kernels.cubin").write_bytes(program.read("CUBIN"))
     names = {name: program.symbol(name) for name in manifest["kernels"]}
     pathlib.Path("names.json").write_text(json.dumps(names))
+    return log
