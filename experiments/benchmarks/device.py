@@ -31,6 +31,7 @@ from rich.table import Table
 from fitness import Evaluation, Evaluator, Kernel, Language
 from fitness.compiler import find_compiler
 from fitness.device.session import device_cell, start_device
+from fitness.device.workers import Workers
 from fitness.device.zygote import Zygote
 from fitness.executors import Local
 from fitness.languages import Cuda, Triton
@@ -152,18 +153,17 @@ def throughput(evaluator: Evaluator, arguments: argparse.Namespace) -> Figures:
 
 def starts(evaluator: Evaluator, arguments: argparse.Namespace) -> Figures:
     """Returns how many workers a second come up and go, without a candidate."""
-    target, environment = evaluator.target, evaluator.target.environment(0)
+    target = evaluator.target
     devices: tuple[Path, ...] = getattr(target, "device_files", tuple)()
-
-    def start_and_end(_: int) -> None:
-        start_device(evaluator.sandbox, evaluator.task, environment, devices, timeout_s=90.0, zygote=zygote).close()
-
-    with Zygote(evaluator.sandbox, device_cell(devices, environment), 90.0) as zygote:
-        start_and_end(0)  # it imports once
-        with ThreadPoolExecutor(arguments.workers) as threads:
-            start = time.monotonic()
-            list(threads.map(start_and_end, range(arguments.candidates)))
-            return {"starts_per_s": arguments.candidates / (time.monotonic() - start)}
+    with (
+        closing(Workers(evaluator.sandbox, evaluator.task, target, devices)) as workers,
+        ThreadPoolExecutor(arguments.workers) as threads,
+    ):
+        workers.next(0).close()  # it imports once
+        start = time.monotonic()
+        for ended in [threads.submit(lambda: workers.next(0).close()) for _ in range(arguments.candidates)]:
+            ended.result()
+        return {"starts_per_s": arguments.candidates / (time.monotonic() - start)}
 
 
 def cuda(_: Evaluator, arguments: argparse.Namespace) -> Figures:
