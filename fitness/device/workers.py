@@ -20,8 +20,8 @@ from .zygote import Zygote
 
 _LOG = logging.getLogger("kernelwright.fitness")
 _AT_ONCE = 3
-"""Workers that wake a device at the same time. A driver makes contexts one after the other (twelve at once take 1.3 s on
-an H200, one takes 0.12 s), and all that wait for one hold up whoever else asks for memory."""
+"""Workers that wake a device at the same time. A driver makes contexts one after the other (twelve at once take 1.3 s
+on an H200, one takes 0.12 s), and all that wait for one hold up whoever else asks for memory."""
 START_S = 90.0
 
 
