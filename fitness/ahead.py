@@ -121,7 +121,10 @@ def compile_ahead(
         build = language.build_ahead(kernel, task, arch, workdir)
         done = _run(build, workdir, timeout_s)
         status = _status(done)
-        artifacts = sorted(path for path in workdir.glob(build.artifacts) if path.is_file() and not path.is_symlink())
+        for path in workdir.iterdir():  # a candidate's module has run there: a pipe would never be read to its end
+            if path.is_symlink() or not (path.is_file() or path.is_dir()):
+                path.unlink()
+        artifacts = sorted(path for path in workdir.glob(build.artifacts) if path.is_file())
         if status is Status.OK and not artifacts:
             status = Status.BUILD_FAILED
         started = time.perf_counter()

@@ -375,6 +375,17 @@ def test_a_module_without_a_launch_is_no_kernel():
 
 
 @TRITON
+@pytest.mark.parametrize("planted", ["os.mkfifo('launch_9.json')", "os.symlink('/dev/zero', 'launch_9.json')"])
+def test_what_has_no_end_is_not_read(planted):
+    seed = RowSum().seed_kernel("triton")
+    kernel = Kernel(f"{seed.source}\nimport os\n{planted}\n", "triton", seed.entry_point)
+    compilation = compile_ahead(kernel, RowSum(), Triton(), "sm_90a")
+
+    assert Status.OK == compilation.status, compilation.log
+    assert 1 == compilation.static["artifacts"]
+
+
+@TRITON
 def test_a_module_that_never_ends_is_stopped():
     kernel = Kernel("def kernel_fn(x):\n    while True:\n        pass\n", "triton", "kernel_fn")
 
