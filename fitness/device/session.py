@@ -112,7 +112,7 @@ class DeviceSession:
     ) -> tuple[JSON, Arrays]:
         message = {"command": command, "calls": [(dict(axes), number) for axes, number in calls]}
         arrays = {f"{name}@{number}": array for number, each in enumerate(sets) for name, array in each.items()}
-        return self.process.request(message, arrays, sum(self.most_bytes(axes) for axes, _ in calls))
+        return self.process.request(message, arrays, self.most_bytes(*(axes for axes, _ in calls)))
 
     def look_for_ghosts(self, axes: Mapping[str, int], instance: Instance) -> None:
         """Flags a kernel that is right on new inputs while its launches do nothing: they are there for show.
@@ -130,9 +130,10 @@ class DeviceSession:
         if verdict.is_right:
             self.flags.add("ghost_kernel")
 
-    def most_bytes(self, axes: Mapping[str, int]) -> int:
-        """Returns what a call's outputs may hold to be looked at: wrong dtypes and surplus outputs are told."""
-        sizes = [math.prod(spec.extent(axes)) * np.dtype(spec.dtype).itemsize for spec in self.task.outputs.values()]
+    def most_bytes(self, *calls: Mapping[str, int]) -> int:
+        """Returns what outputs of calls with these axes may hold to be looked at: wrong dtypes and surplus are told."""
+        specs = self.task.outputs.values()
+        sizes = [math.prod(spec.extent(axes)) * np.dtype(spec.dtype).itemsize for axes in calls for spec in specs]
         return 4 * sum(sizes) + _SPARE_BYTES
 
     def outputs_of(self, arrays: Arrays, turn: int, axes: Mapping[str, int], sample: Sample = WHOLE) -> Arrays:
