@@ -260,25 +260,15 @@ class Owned:
         count = 1
         for extent in shape:
             count *= extent
-        self.count, self.shape = count, shape
         self.buffer = torch.empty(count + 2 * GUARD, dtype=dtype, device=device.name)
         self.bytes = self.buffer.view(torch.uint8)
-        self.tensor = self.view()
+        self.tensor = self.buffer[GUARD : GUARD + count].view(shape)
         self.poison()
-
-    def view(self):
-        """Returns the tensor anew: who was given the last one may have made something else of it."""
-        return self.buffer[GUARD : GUARD + self.count].view(self.shape)
 
     def refill(self, source):
         """Writes other values, and the guards again."""
-        self.tensor = self.view()
         self.poison()
         self.tensor.copy_(source)
-
-    def content(self):
-        """Returns a copy of what is in it now."""
-        return self.view().clone()
 
     def poison(self):
         """Fills the tensor with NaN (integers: a pattern) and resets the guards."""
@@ -293,6 +283,14 @@ class Owned:
         return (self.bytes[:edge] == PATTERN).all() & (self.bytes[end:] == PATTERN).all()
 
 
+def lent(tensors):
+    """Returns tensors in the same memory for one call: who is given one can make something else of it.
+
+    What is written into it next would then be written in a type, or in an order, that makes the next call's work less.
+    """
+    return [tensor.detach() for tensor in tensors]
+
+
 class Layout:
     """Where things lie in one piece of memory; numbers of any type may begin there."""
 
@@ -303,7 +301,7 @@ class Layout:
     def take(self, count):
         """Returns a slice of as many bytes."""
         at = self.size
-        self.size += -(-count // ALIGNMENT) * ALIGNMENT
+        self.size += (count // ALIGNMENT + 1) * ALIGNMENT  # also for what is empty: no type can be seen in no memory
         return slice(at, at + count)
 
 
@@ -374,7 +372,7 @@ class Session:
     def __init__(self, pipes, device):
         """Starts without a candidate."""
         self.pipes, self.device, self.candidate, self.judged = pipes, device, None, {}
-        self.pools, self.rolled, self.places, self.trains = {}, [], {}, {}
+        self.pools, self.rolled, self.places, self.trains = {}, {}, {}, {}
 
     def load(self, message, arrays):
         """Loads the candidate."""
@@ -404,7 +402,7 @@ class Session:
                 buffers[form] = {name: self.owned(tensor) for name, tensor in given.items()}
             for name, tensor in given.items():
                 buffers[form][name].refill(tensor)
-            inputs = [holder.tensor for holder in buffers[form].values()]
+            inputs = lent(holder.tensor for holder in buffers[form].values())
             outputs = self.candidate.outputs(axes)
             self.dirty_allocator(turn)
             started = time.perf_counter()
@@ -419,7 +417,7 @@ class Session:
             self.poison_made(made)
             for name, holder in buffers[form].items():
                 claims[turn, f"memory around input {name} overwritten"] = holder.intact()
-                left[turn, name] = f"{name}@{number}", holder.content()
+                left[turn, name] = f"{name}@{number}", holder.tensor.clone()
             for at, output in enumerate(outputs or ()):
                 claims[turn, f"memory around output {at} overwritten"] = output.intact()
         self.device.synchronize()
@@ -428,7 +426,10 @@ class Session:
         facts["tampered"] = sorted({claim for _, claim in self.refuted(claims)})
         if self.candidate.launches is not None and "cutlass" not in sys.modules and "flydsl" not in sys.modules:
             facts["launched"] = self.candidate.launches.seen
-        return facts, self.download(results)
+        brought = self.download(results)
+        for copy in results.values():  # kernels that do nothing, as in `mute`, must find no answer in free memory
+            copy.reshape(-1).view(self.device.torch.uint8).fill_(PATTERN)
+        return facts, brought
 
     def owned(self, tensor):
         """Returns a guarded copy."""
@@ -457,6 +458,8 @@ class Session:
         for name, tensor in tensors.items():
             there[spans[name]].copy_(tensor.reshape(-1).view(torch.uint8))
         piece = there.cpu().numpy()
+        if self.device.gpu:  # else it is the very memory
+            there.fill_(PATTERN)
         dtypes = {name: torch.empty(0, dtype=tensor.dtype).numpy().dtype for name, tensor in tensors.items()}
         return {n: piece[spans[n]].view(dtypes[n]).reshape(tuple(t.shape)) for n, t in tensors.items()}
 
@@ -527,12 +530,12 @@ class Session:
     def pool(self, message, arrays):
         """Keeps inputs on the device under a name, for `time` and `train`; notes which are never rolled."""
         self.pools[message["name"]] = [holder.tensor for holder in self.own(arrays)]
-        self.rolled = [name not in message["kept"] for name in arrays]
+        self.rolled[message["name"]] = [name not in message["kept"] for name in arrays]
         return {}, {}
 
     def forget(self, message, arrays):
         """Gives up what `pool` and `train` kept."""
-        for kept in (self.pools, self.places, self.trains):
+        for kept in (self.pools, self.rolled, self.places, self.trains):
             kept.clear()
         return {}, {}
 
@@ -548,7 +551,8 @@ class Session:
 
     def fill(self, tensors, variant):
         """Writes inputs that no call has seen: an entry of the pool, its rows rolled, times a factor."""
-        for tensor, source, is_rolled in zip(tensors, self.pools[variant["entry"]], self.rolled, strict=True):
+        entry = variant["entry"]
+        for tensor, source, is_rolled in zip(tensors, self.pools[entry], self.rolled[entry], strict=True):
             rolled = self.device.torch.roll(source, variant["roll"], 0) if is_rolled else source
             if tensor.is_floating_point():
                 self.device.torch.mul(rolled, variant["scale"], out=tensor)
@@ -563,9 +567,10 @@ class Session:
         events = [[self.device.event() for _ in range(2)] for _ in variants]
         self.judged, facts = {}, {"forms": [], "tampered": []}
         for i, variant in enumerate(variants):
-            inputs = [holder.tensor for holder in places[i % len(places)]]
+            own = [holder.tensor for holder in places[i % len(places)]]
             outputs = self.candidate.outputs(axes)
-            self.fill(inputs, variant)
+            self.fill(own, variant)
+            inputs = lent(own)
             self.device.hold()
             if message["flush"]:
                 self.device.flush()
@@ -642,6 +647,7 @@ class Session:
             self.fill(tensors, variant)
         for values in train.made:
             self.poison_made(values)
+        train.lend()
         self.device.synchronize()
         return {}, {}
 
@@ -660,10 +666,15 @@ class Train:
         self.candidate, self.sets, self.axes = candidate, sets, axes
         self.owned = [candidate.outputs(axes) for _ in sets]
         self.graph, self.made = None, []
+        self.lend()
+
+    def lend(self):
+        """Has ready what each call is given, which takes no time of the calls then."""
+        self.inputs = [lent(tensors) for tensors in self.sets]
 
     def call(self):
         """Makes the calls; returns their outputs."""
-        each = zip(self.sets, self.owned, strict=True)
+        each = zip(self.inputs, self.owned, strict=True)
         return [self.candidate.call(inputs, outputs, self.axes) for inputs, outputs in each]
 
     def run(self):
@@ -684,7 +695,7 @@ class Train:
             side = torch.cuda.Stream()
             side.wait_stream(torch.cuda.current_stream())
             with torch.cuda.stream(side):
-                self.candidate.call(self.sets[0], self.owned[0], self.axes)
+                self.candidate.call(lent(self.sets[0]), self.owned[0], self.axes)
             torch.cuda.current_stream().wait_stream(side)
             device.synchronize()
             with torch.cuda.graph(graph):

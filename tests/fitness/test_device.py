@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from fitness import Evaluator, Kernel, Status, tasks
-from fitness.device.exam import Variant
+from fitness.device.exam import Variant, kept
 from fitness.languages import Triton
 from fitness.pool import Pool
 from fitness.targets import Interpret
@@ -256,16 +256,59 @@ def test_loading_kernels_ahead_leaves_nothing_behind(worker, monkeypatch):
     assert [0.0, 0.0, 0.0] == device.flush_buffer.tolist()
 
 
+class Doubling:
+    """Stands in for a loaded module."""
+
+    specs, launches = ({"name": "y"},), None
+
+    def outputs(self, axes):
+        return None
+
+    def call(self, inputs, outputs, axes):
+        return [inputs[0] + inputs[0]]
+
+
+@pytest.fixture
+def doubling(worker, monkeypatch):
+    monkeypatch.setenv("KERNELWRIGHT_DEVICE", "cpu")
+    session = worker.Session(None, worker.Device())
+    session.candidate = Doubling()
+    return session
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint8", "int32", "int64", "float16", "float32", "float64"])
+@pytest.mark.parametrize("shape", [(), (0,), (1,), (3, 0), (5, 7)], ids=str)
+def test_arrays_of_every_form_go_to_a_device_and_come_back(doubling, dtype, shape):
+    sets = [np.random.default_rng(number).integers(0, 50, shape).astype(dtype) for number in range(12)]
+    arrays = {f"x@{number}": np.array(array) for number, array in enumerate(sets)}
+    facts, brought = doubling.call({"calls": [({"N": 1}, number) for number in range(12)]}, arrays)
+
+    assert [] == facts["tampered"]
+    for turn, array in enumerate(sets):
+        assert (array.dtype, array.shape) == (brought[f"y@{turn}"].dtype, brought[f"y@{turn}"].shape)
+        assert (array + array).tobytes() == brought[f"y@{turn}"].tobytes()
+
+
+def test_no_answer_of_a_check_stays_in_memory_for_who_computes_none(doubling, monkeypatch):
+    copies, download = {}, doubling.download
+    monkeypatch.setattr(doubling, "download", lambda tensors: copies.update(tensors) or download(tensors))
+    x = np.arange(1, 9, dtype=np.float32)
+    _, brought = doubling.call({"calls": [({"N": 8}, 0)]}, {"x@0": x})
+
+    assert (2 * x).tolist() == brought["y@0"].tolist()
+    assert not (copies["y@0"].numpy() == 2 * x).any()
+
+
 @pytest.mark.parametrize("task", [tasks.Conv1d(), tasks.Conv1dFloat16(), tasks.Bucketize()], ids=lambda task: task.name)
 def test_worker_and_parent_make_the_same_inputs_of_a_variant(task, worker):
     import torch
 
     pool = Pool.draw(task, task.time_workloads[0], np.random.default_rng(3))
     variant = Variant.draw(pool)
-    there = worker.Session(None, SimpleNamespace(torch=torch))
+    there = worker.Session(None, SimpleNamespace(torch=torch, name="cpu"))
     message = variant.message("exam", False)
-    source = pool.entries[variant.entry].inputs.values()
-    there.pools[message["entry"]] = [torch.from_numpy(array.copy()) for array in source]
+    there.pool({"name": message["entry"], "kept": sorted(kept(pool))}, pool.entries[variant.entry].inputs)
+    there.pool({"name": "of another size", "kept": sorted(task.inputs.keys() - kept(pool))}, pool.entries[0].inputs)
     made = [torch.empty_like(tensor) for tensor in there.pools[message["entry"]]]
     there.fill(made, message)
 

@@ -93,6 +93,14 @@ def test_who_makes_something_else_of_its_input_changes_nothing_of_ours(evaluator
     assert Status.OK == judged(evaluator, "return x.sum(1)").status
 
 
+def test_no_call_finds_its_input_in_a_form_that_another_made_of_it(evaluator):
+    """Else new data were brought into an order, or a type, that spares the next call work, by who fills its inputs."""
+    before = "def refuse():\n    raise SystemError('not what was declared')"
+    own = "if not x.is_contiguous():\n    refuse()\ny = x.sum(1)\nx.data = torch.empty(x.shape[::-1]).t()\nreturn y"
+
+    assert Status.OK == judged(evaluator, own, before).status
+
+
 def test_a_worker_gets_as_much_of_a_pool_as_makes_its_calls_data_new():
     for task, entries in ((RowSum(time_sizes=[{"M": 8, "N": 16}]), 2), (Sorted(), 4)):
         pool = Pool.draw(task, task.time_workloads[0], np.random.default_rng(0))
