@@ -203,7 +203,7 @@ class DeviceStopwatch:
 
     Attributes:
         failed_side: Which of the two was at work last.
-        seen: What the device was like after each pair.
+        seen: What the device was like beside each pair.
         repeated: Pairs that were taken again because of that.
     """
 
