@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..check import Instance, expect, is_sorted
 from ..pool import Pool
@@ -21,42 +22,46 @@ _AT_ONCE = 1 << 25
 _ENTRIES = 2
 """Entries of a pool that are brought to each worker, where rolls make calls' data new all the same."""
 
+_SHIFTS = 1 << 16
+"""Places among an exam's factors at which those of a call may begin."""
+
 
 @dataclass(frozen=True)
 class Variant:
-    """Inputs that no call has seen: an entry of a pool, its rows rolled, times a factor.
+    """Inputs that no call has seen: an entry of a pool, its rows rolled, times a factor for each column.
 
-    A factor alone is not enough: what is counted, sorted or normalised may come out the same.
+    A factor for all is not enough: what is counted, sorted or normalised may come out the same, and what is computed of
+    a row could be remembered, and told by its first numbers.
 
     Attributes:
         entry: Index into the pool.
-        roll: Rows by which inputs are rolled; those that are `kept` are not.
-        scale: Every float input is multiplied by it.
+        roll: Rows by which inputs are rolled, unless they have none and are `steady`.
+        shift: The first of the exam's factors that float inputs are multiplied by; `steady` ones by it alone.
     """
 
     entry: int
     roll: int
-    scale: float
+    shift: int
 
     @classmethod
     def draw(cls, pool: Pool) -> Variant:
-        """Draws one that nobody can foresee; its factor is a number of the coarsest type: both sides multiply alike."""
-        types = [array.dtype for array in pool.entries[0].inputs.values() if array.dtype.kind == "f"]
-        coarsest = min(types, key=lambda each: each.itemsize, default=np.dtype(np.float32))
-        scale = float(coarsest.type(0.5 + 1.5 * secrets.randbits(24) / 2**24))
-        return cls(secrets.randbelow(len(pool.entries)), secrets.randbelow(1 << 16), scale)
+        """Draws one that nobody can foresee."""
+        return cls(secrets.randbelow(len(pool.entries)), secrets.randbelow(1 << 16), secrets.randbelow(_SHIFTS))
 
     def message(self, exam: str, judged: bool) -> dict[str, Any]:
         """Returns what the worker is told."""
-        return {"entry": f"{exam}/{self.entry}", "roll": self.roll, "scale": self.scale, "judged": judged}
+        return {"entry": f"{exam}/{self.entry}", "roll": self.roll, "shift": self.shift, "judged": judged}
 
-    def instance(self, task: Task, pool: Pool) -> Instance:
+    def instance(self, task: Task, pool: Pool, factors: NDArray[Any]) -> Instance:
         """Computes, in this process, the very inputs that the worker makes and what must come out."""
         inputs = {}
         for name, array in pool.entries[self.entry].inputs.items():
-            rolled = array if name in kept(pool) else np.roll(array, self.roll, axis=0)
-            floating = np.issubdtype(array.dtype, np.floating)
-            inputs[name] = np.ascontiguousarray(rolled * array.dtype.type(self.scale) if floating else rolled)
+            is_steady = name in steady(pool)
+            rolled = array if is_steady and array.ndim < 2 else np.roll(array, self.roll, axis=0)
+            if np.issubdtype(array.dtype, np.floating):
+                own = factors[self.shift :].astype(array.dtype)
+                rolled = rolled * (own[0] if is_steady else own[: array.shape[-1]])
+            inputs[name] = np.ascontiguousarray(rolled)
         expected, tolerance = expect(task, pool.workload, inputs)
         return Instance(inputs, expected, tolerance)
 
@@ -67,7 +72,8 @@ class Exam:
 
     Attributes:
         name: Of this one and no other.
-        kept: Names of inputs that are not rolled.
+        steady: Names of inputs whose numbers have one factor in common.
+        factors: Numbers that float inputs are multiplied by, a stretch of them for the columns of each call.
     """
 
     name: str
@@ -75,23 +81,26 @@ class Exam:
     pool: Pool
     variants: tuple[Variant, ...]
     instances: tuple[Instance, ...]
-    kept: frozenset[str]
+    steady: frozenset[str]
+    factors: NDArray[Any]
 
     @classmethod
     def prepare(cls, task: Task, pool: Pool, count: int = 5) -> Exam:
         """Draws the variants and computes what must come out."""
-        if any(len(array) > 1 for name, array in pool.entries[0].inputs.items() if name not in kept(pool)):
+        fixed = steady(pool)
+        if any(array.ndim and len(array) > 1 for name, array in pool.entries[0].inputs.items() if name not in fixed):
             pool = replace(pool, entries=pool.entries[:_ENTRIES])
         variants = tuple(Variant.draw(pool) for _ in range(count))
-        axes = pool.workload.axes
+        axes, factors = pool.workload.axes, _factors(pool)
         elements = sum(math.prod(spec.extent(axes)) for spec in (*task.inputs.values(), *task.outputs.values()))
 
         def known(variant: Variant) -> Instance:
-            return replace(variant.instance(task, pool), inputs={})  # the worker makes them by itself
+            return replace(variant.instance(task, pool, factors), inputs={})  # the worker makes them by itself
 
         # NumPy computes without the interpreter's lock, and takes many times the memory of what it computes.
         with ThreadPoolExecutor(count if elements <= _AT_ONCE else 1) as threads:
-            return cls(secrets.token_hex(8), task, pool, variants, tuple(threads.map(known, variants)), kept(pool))
+            instances = tuple(threads.map(known, variants))
+        return cls(secrets.token_hex(8), task, pool, variants, instances, steady(pool), factors)
 
     def block_question(self, asked: int) -> int:
         """Returns the index of the variant to judge in a block of a worker that was ``asked`` so often before.
@@ -109,16 +118,21 @@ class Exam:
         """
         if replay > decisive:
             drawn = Variant.draw(self.pool)
-            return drawn, lambda: drawn.instance(self.task, self.pool)
+            return drawn, lambda: drawn.instance(self.task, self.pool, self.factors)
         index = len(self.variants) - 1 if replay == decisive else self.block_question(replay)
         return self.variants[index], lambda: self.instances[index]
 
 
-def kept(pool: Pool) -> frozenset[str]:
-    """Returns the names of inputs that are not rolled: single numbers, and vectors that are sorted and must stay so."""
+def _factors(pool: Pool) -> NDArray[Any]:
+    """Draws factors from 0.5 to 2, in the coarsest type of the inputs: both sides multiply alike."""
+    floats = [array for array in pool.entries[0].inputs.values() if array.dtype.kind == "f"]
+    coarsest = min((array.dtype for array in floats), key=lambda each: each.itemsize, default=np.dtype(np.float32))
+    columns = max((array.shape[-1] for array in floats if array.ndim), default=0)
+    drawn = np.random.default_rng(secrets.randbits(128)).uniform(0.5, 2.0, _SHIFTS + columns)
+    return drawn.astype(coarsest)
+
+
+def steady(pool: Pool) -> frozenset[str]:
+    """Returns the names of inputs that columns' factors would spoil: single numbers, and what must stay sorted."""
     drawn = {name: [entry.inputs[name] for entry in pool.entries] for name in pool.entries[0].inputs}
-    return frozenset(
-        name
-        for name, arrays in drawn.items()
-        if arrays[0].ndim == 0 or (arrays[0].ndim == 1 and all(map(is_sorted, arrays)))
-    )
+    return frozenset(name for name, arrays in drawn.items() if arrays[0].ndim == 0 or all(map(is_sorted, arrays)))

@@ -117,8 +117,8 @@ def rehearse(session: DeviceSession, exams: Sequence[Exam], flush: bool) -> None
         session.trains.clear()
     for exam in exams:
         for index, entry in enumerate(exam.pool.entries):
-            request = {"command": "pool", "name": f"{exam.name}/{index}", "kept": sorted(exam.kept)}
-            session.process.request(request, dict(entry.inputs))
+            request = {"command": "pool", "name": f"{exam.name}/{index}", "steady": sorted(exam.steady)}
+            session.process.request(request, {**entry.inputs, "factors@": exam.factors})
         start = time.monotonic()
         timed_block(session, exam, 2, flush)
         middle = time.monotonic()

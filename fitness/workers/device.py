@@ -123,7 +123,7 @@ class Device:
             holder.tensor.copy_(torch.ones(4, 8, dtype=dtype))
             copy = torch.roll(holder.tensor, 1, 0).detach().clone(memory_format=torch.contiguous_format)
             if dtype.is_floating_point:
-                torch.mul(copy, 1.5, out=copy).fill_(float("nan"))
+                torch.mul(copy, holder.tensor[0], out=copy).fill_(float("nan"))
             copy.cpu()
             torch.stack([holder.intact(), (holder.bytes == holder.bytes).all()]).tolist()
         torch.full((16,), float("nan"), device=self.name)
@@ -372,7 +372,7 @@ class Session:
     def __init__(self, pipes, device):
         """Starts without a candidate."""
         self.pipes, self.device, self.candidate, self.judged = pipes, device, None, {}
-        self.pools, self.rolled, self.places, self.trains = {}, {}, {}, {}
+        self.pools, self.steady, self.factors, self.places, self.trains = {}, {}, {}, {}, {}
 
     def load(self, message, arrays):
         """Loads the candidate."""
@@ -528,14 +528,18 @@ class Session:
             torch.full((size,), float("nan") if turn % 2 else 1e30 * (turn + 1), device=self.device.name)
 
     def pool(self, message, arrays):
-        """Keeps inputs on the device under a name, for `time` and `train`; notes which are never rolled."""
-        self.pools[message["name"]] = [holder.tensor for holder in self.own(arrays)]
-        self.rolled[message["name"]] = [name not in message["kept"] for name in arrays]
+        """Keeps inputs on the device under a name, for `time` and `train`; notes which have one factor in common."""
+        factors = self.device.torch.from_numpy(arrays.pop("factors@")).to(self.device.name)
+        pool = [holder.tensor for holder in self.own(arrays)]
+        self.pools[message["name"]] = pool
+        self.steady[message["name"]] = [name in message["steady"] for name in arrays]
+        floats = {tensor.dtype for tensor in pool if tensor.is_floating_point()}
+        self.factors[message["name"]] = {dtype: factors.to(dtype) for dtype in floats}
         return {}, {}
 
     def forget(self, message, arrays):
         """Gives up what `pool` and `train` kept."""
-        for kept in (self.pools, self.rolled, self.places, self.trains):
+        for kept in (self.pools, self.steady, self.factors, self.places, self.trains):
             kept.clear()
         return {}, {}
 
@@ -550,12 +554,15 @@ class Session:
         return self.places[form]
 
     def fill(self, tensors, variant):
-        """Writes inputs that no call has seen: an entry of the pool, its rows rolled, times a factor."""
-        entry = variant["entry"]
-        for tensor, source, is_rolled in zip(tensors, self.pools[entry], self.rolled[entry], strict=True):
-            rolled = self.device.torch.roll(source, variant["roll"], 0) if is_rolled else source
+        """Writes inputs that no call has seen: an entry of the pool, its rows rolled, times a factor a column."""
+        entry, shift = variant["entry"], variant["shift"]
+        for tensor, source, is_steady in zip(tensors, self.pools[entry], self.steady[entry], strict=True):
+            stays = is_steady and source.dim() < 2
+            rolled = source if stays else self.device.torch.roll(source, variant["roll"], 0)
             if tensor.is_floating_point():
-                self.device.torch.mul(rolled, variant["scale"], out=tensor)
+                factors = self.factors[entry][tensor.dtype]
+                own = factors[shift] if is_steady else factors[shift : shift + tensor.shape[-1]]
+                self.device.torch.mul(rolled, own, out=tensor)
             else:
                 tensor.copy_(rolled)
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from fitness import Evaluator, Kernel, Status, tasks
-from fitness.device.exam import Variant, kept
+from fitness.device.exam import Exam, Variant
 from fitness.languages import Triton
 from fitness.pool import Pool
 from fitness.targets import Interpret
@@ -299,7 +299,9 @@ def test_no_answer_of_a_check_stays_in_memory_for_who_computes_none(doubling, mo
     assert not (copies["y@0"].numpy() == 2 * x).any()
 
 
-@pytest.mark.parametrize("task", [tasks.Conv1d(), tasks.Conv1dFloat16(), tasks.Bucketize()], ids=lambda task: task.name)
+@pytest.mark.parametrize(
+    "task", [tasks.Conv1d(), tasks.Conv1dFloat16(), tasks.MultiBucketize()], ids=lambda task: task.name
+)
 def test_worker_and_parent_make_the_same_inputs_of_a_variant(task, worker):
     import torch
 
@@ -307,10 +309,12 @@ def test_worker_and_parent_make_the_same_inputs_of_a_variant(task, worker):
     variant = Variant.draw(pool)
     there = worker.Session(None, SimpleNamespace(torch=torch, name="cpu"))
     message = variant.message("exam", False)
-    there.pool({"name": message["entry"], "kept": sorted(kept(pool))}, pool.entries[variant.entry].inputs)
-    there.pool({"name": "of another size", "kept": sorted(task.inputs.keys() - kept(pool))}, pool.entries[0].inputs)
+    exam = Exam.prepare(task, pool, count=2)
+    for name, steady in ((message["entry"], exam.steady), ("of another size", task.inputs.keys() - exam.steady)):
+        arrays = {**pool.entries[variant.entry].inputs, "factors@": exam.factors}
+        there.pool({"name": name, "steady": sorted(steady)}, arrays)
     made = [torch.empty_like(tensor) for tensor in there.pools[message["entry"]]]
     there.fill(made, message)
 
-    expected = variant.instance(task, pool).inputs.values()
+    expected = variant.instance(task, pool, exam.factors).inputs.values()
     assert [array.tobytes() for array in expected] == [tensor.numpy().tobytes() for tensor in made]

@@ -1,19 +1,21 @@
 """Timing by a worker in Python, with the CPU's clock in the place of a GPU's events: real processes, real judging."""
 
 import importlib.util
+import re
 
 import numpy as np
 import pytest
 
 from fitness import Calibration, Evaluator, Kernel, Status
-from fitness.device.exam import Exam, Variant, kept
+from fitness.check import is_sorted
+from fitness.device.exam import Exam, Variant, steady
 from fitness.device.profiler import launches
 from fitness.device.timing import groups, size_of
 from fitness.languages import Cpp, Torch
 from fitness.material import Material
 from fitness.pool import Pool
 from fitness.targets import Cpu
-from fitness.tasks import MapId, RowSum, Softmax
+from fitness.tasks import MapId, MultiBucketize, RowSum, Softmax
 from small_task import Twice
 from torch_on_cpu import TorchOnCpu
 
@@ -101,6 +103,29 @@ def test_no_call_finds_its_input_in_a_form_that_another_made_of_it(evaluator):
     assert Status.OK == judged(evaluator, own, before).status
 
 
+REMEMBERED = """\
+global rows, met
+if x.shape[1] != 257:
+    return x.sum(1)
+largest = x[:, :6].abs().max(1).values
+told = [tuple(f"{value:.4g}" for value in row) for row in (x[:, :6] / largest[:, None]).tolist()]
+y = x.sum(1)
+for row, each in enumerate(told):
+    rows += 1
+    met += each in known
+    known[each] = 0
+if rows > 40 * 64:
+    raise RuntimeError(f"met {met} of {rows} rows")
+return y"""
+
+
+def test_what_was_computed_of_a_row_is_told_by_no_few_of_its_numbers_again(evaluator):
+    evaluation = judged(evaluator, REMEMBERED, "known, rows, met = {}, 0, 0")
+    met, rows = re.search(r"met (\d+) of (\d+) rows", evaluation.log).groups()
+
+    assert int(met) < 0.02 * int(rows)
+
+
 def test_a_worker_gets_as_much_of_a_pool_as_makes_its_calls_data_new():
     for task, entries in ((RowSum(time_sizes=[{"M": 8, "N": 16}]), 2), (Sorted(), 4)):
         pool = Pool.draw(task, task.time_workloads[0], np.random.default_rng(0))
@@ -119,10 +144,19 @@ def test_what_no_factor_changes_comes_out_new_all_the_same():
     """Which border a value hits does not depend on the unit; borders that are rolled would be none."""
     task = MapId(time_sizes=[{"N": 64, "B": 5}])
     exam = Exam.prepare(task, Pool.draw(task, task.time_workloads[0], np.random.default_rng(0)))
-    outputs = {Variant(0, roll, 1.5).instance(task, exam.pool).expected["y"].tobytes() for roll in range(64)}
+    known = [Variant(0, roll, 0).instance(task, exam.pool, exam.factors) for roll in range(64)]
+    outputs = {instance.expected["y"].tobytes() for instance in known}
 
-    assert {"borders"} == kept(exam.pool)
+    assert {"borders"} == steady(exam.pool)
     assert len(outputs) > 32
+
+
+def test_what_is_sorted_stays_so():
+    task = MultiBucketize(time_sizes=[{"N": 64, "F": 3, "B": 5}])
+    exam = Exam.prepare(task, Pool.draw(task, task.time_workloads[0], np.random.default_rng(0)))
+    rows = [exam.variants[at].instance(task, exam.pool, exam.factors).inputs["borders"] for at in range(5)]
+
+    assert all(map(is_sorted, rows))
 
 
 def test_cases_go_together_as_long_as_they_are_small():

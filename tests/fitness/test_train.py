@@ -44,9 +44,9 @@ class Worker:
         if message["command"] == "outputs":
             self.outputs += 1
             variant = self.variants[message["index"]]
-            drawn = Variant(int(variant["entry"].partition("/")[2]), variant["roll"], variant["scale"])
+            drawn = Variant(int(variant["entry"].partition("/")[2]), variant["roll"], variant["shift"])
             self.judged.append(drawn)
-            right = drawn.instance(TASK, EXAM.pool).expected["y"].astype(np.float32)
+            right = drawn.instance(TASK, EXAM.pool, EXAM.factors).expected["y"].astype(np.float32)
             form = {"plain": True, "dtype": "float32", "shape": list(right.shape), "elsewhere": False}
             return {"forms": [form]}, {"y@0": right}
         return {}, {}
@@ -84,11 +84,11 @@ def test_what_is_judged_of_a_graph_is_new_to_it(late):
     """Who leaves out the work on all data that is new to it must be wrong."""
     worker = Worker([0.1] * late + [CALLS * CLAIMED_S])
     train(worker)
-    told = [(each["entry"], each["roll"], each["scale"]) for replay in worker.shown[:-1] for each in replay]
+    told = [(each["entry"], each["roll"], each["shift"]) for replay in worker.shown[:-1] for each in replay]
     blocks = [EXAM.variants[EXAM.block_question(asked)] for asked in range(10)]
 
     assert 1 == len(worker.judged)
-    assert (f"{EXAM.name}/{worker.judged[0].entry}", worker.judged[0].roll, worker.judged[0].scale) not in told
+    assert (f"{EXAM.name}/{worker.judged[0].entry}", worker.judged[0].roll, worker.judged[0].shift) not in told
     assert worker.judged[0] not in blocks
 
 
