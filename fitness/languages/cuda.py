@@ -226,11 +226,18 @@ def nvrtc() -> Path | None:
 
 @functools.cache
 def nvrtc_version() -> str:
-    """Returns what tells one release of NVRTC from another."""
+    """Returns what tells one release of NVRTC from another.
+
+    Raises:
+        ToolchainError: It cannot be loaded.
+    """
     library = nvrtc()
     assert library is not None
     major, minor = ctypes.c_int(), ctypes.c_int()
-    ctypes.CDLL(str(library)).nvrtcVersion(ctypes.byref(major), ctypes.byref(minor))
+    try:
+        ctypes.CDLL(str(library)).nvrtcVersion(ctypes.byref(major), ctypes.byref(minor))
+    except OSError as error:
+        raise ToolchainError(f"NVRTC cannot be loaded ({error}): {_INSTALL}") from error
     return f"{major.value}.{minor.value} {library.name} {library.stat().st_size}"
 
 

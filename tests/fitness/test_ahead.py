@@ -12,7 +12,7 @@ from fitness import Kernel, Status, TaskError, ToolchainError, tasks
 from fitness.ahead import AheadLanguage, compile_ahead
 from fitness.build import Builder
 from fitness.compiler import find_compiler
-from fitness.languages import Cpp, Cuda, Cute, FlyDSL, Hip, Triton
+from fitness.languages import Cpp, Cuda, Cute, FlyDSL, Hip, Triton, cuda
 from fitness.languages.cuda import cuda_headers
 from fitness.languages.flydsl import linker
 from fitness.sandbox import find_sandbox
@@ -372,6 +372,31 @@ def test_a_module_without_a_launch_is_no_kernel():
     kernel = Kernel("import torch\n\n\ndef kernel_fn(x):\n    return x.sum(1)\n", "triton", "kernel_fn")
 
     assert Status.BUILD_FAILED == compile_ahead(kernel, RowSum(), Triton(), "sm_90a").status
+
+
+@pytest.fixture
+def wheels_of_cuda_12(tmp_path, monkeypatch):
+    """Which have a folder for each part; their libraries are empty here."""
+    for name in (
+        "cuda_nvrtc/lib/libnvrtc.so.12",
+        "cuda_nvrtc/lib/libnvrtc.alt.so.12",
+        "cuda_runtime/include/cuda_fp16.h",
+    ):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    monkeypatch.setattr(cuda, "_roots", lambda: [tmp_path / each for each in ("cu13", "cuda_nvrtc", "cuda_runtime")])
+    for function in (cuda.nvrtc, cuda.nvrtc_version, cuda.cuda_headers):
+        function.cache_clear()
+    yield tmp_path
+    for function in (cuda.nvrtc, cuda.nvrtc_version, cuda.cuda_headers):
+        function.cache_clear()
+
+
+def test_cuda_12_is_found_and_a_library_that_is_none_is_named(wheels_of_cuda_12):
+    assert wheels_of_cuda_12 / "cuda_nvrtc/lib/libnvrtc.so.12" == cuda.nvrtc()
+    assert [str(wheels_of_cuda_12 / "cuda_runtime/include")] == cuda.cuda_headers()
+    with pytest.raises(ToolchainError, match=r"NVRTC cannot be loaded \(.*libnvrtc.so.12"):
+        cuda.nvrtc_version()
 
 
 @TRITON
