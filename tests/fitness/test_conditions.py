@@ -109,9 +109,8 @@ def test_own_descendants_and_processes_that_cannot_be_seen_do_not():
         child.communicate(b"\n")
 
 
-def watch(answers):
-    left = iter(answers)
-    return DeviceStopwatch((None, None), Precision(max_pairs=3), True, lambda: next(left))
+def watch():
+    return DeviceStopwatch((None, None), Precision(max_pairs=3), True)
 
 
 def test_workers_of_another_evaluator_are_no_strangers_while_it_lives(tmp_path, monkeypatch):
@@ -141,19 +140,19 @@ def test_workers_of_another_evaluator_are_no_strangers_while_it_lives(tmp_path, 
 
 def test_a_disturbed_pair_is_taken_again():
     hot = replace(QUIET, reasons=0x20)
-    stopwatch = watch([QUIET, hot, QUIET])
+    stopwatch = watch()
 
-    assert [False, True, False] == [stopwatch._is_disturbed() for _ in range(3)]
+    assert [False, True, False] == [stopwatch._is_disturbed(each) for each in (QUIET, hot, QUIET)]
     assert 1 == stopwatch.repeated
 
 
 def test_a_device_that_is_never_quiet_is_a_broken_machine():
-    stopwatch = watch([replace(QUIET, strangers=(7,))] * 4)
+    stopwatch, shared = watch(), replace(QUIET, strangers=(7,))
     for _ in range(3):
-        stopwatch._is_disturbed()
+        stopwatch._is_disturbed(shared)
 
     with pytest.raises(MachineError, match="process 7 computes on it, too"):
-        stopwatch._is_disturbed()
+        stopwatch._is_disturbed(shared)
 
 
 def test_the_summary_is_one_sentence():
