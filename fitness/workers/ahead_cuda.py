@@ -52,9 +52,12 @@ or constants, not template or macro parameters, and a kernel in a namespace need
 # Host headers that kernels include out of habit: of these CUDA has its own, and of those NVRTC knows what it can.
 STD_HEADERS = ("limits", "type_traits", "utility")
 EMPTY_HEADERS = (
-    "algorithm", "array", "cassert", "cfloat", "climits", "cmath", "cstddef", "cstdint", "cstdio", "cstdlib", "cstring",
-    "cuda.h", "cuda_runtime.h", "device_launch_parameters.h", "float.h", "iostream", "limits.h", "map", "math.h",
-    "memory", "stdexcept", "stdint.h", "stdio.h", "stdlib.h", "string", "string.h", "unordered_map", "vector",
+    "algorithm", "array", "assert.h", "cassert", "cfloat", "chrono", "climits", "cmath", "cstddef", "cstdint",
+    "cstdio", "cstdlib", "cstring", "ctime", "cuda.h", "cuda_runtime.h", "cuda_runtime_api.h", "deque",
+    "device_launch_parameters.h", "float.h", "fstream", "functional", "iomanip",
+    "iostream", "limits.h", "list", "map", "math.h", "memory", "mutex", "numeric", "optional", "random",
+    "set", "sstream", "stddef.h", "stdexcept", "stdint.h", "stdio.h", "stdlib.h", "string", "string.h", "thread",
+    "tuple", "unordered_map", "unordered_set", "vector",
 )  # fmt: skip
 
 

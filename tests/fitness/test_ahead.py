@@ -100,7 +100,7 @@ class Hopper:
     name, arch = "nvidia", "sm_90a"
 
 
-def built_for_a_gpu(kernel, device_compiler="auto"):
+def built_for_a_gpu(kernel, device_compiler="nvrtc"):
     return Builder(Cuda(device_compiler), Hopper(), find_sandbox(find_compiler()), 60.0).build(kernel)
 
 
@@ -112,84 +112,18 @@ def test_every_cuda_seed_builds_with_its_host_side(task):
     assert built_for_a_gpu(kernel).path.is_file()
 
 
-COPY = "__global__ void copy(const float* x, float* y, long n) { y[threadIdx.x] = x[threadIdx.x]; }\n"
-LAUNCHER = 'extern "C" void kernel(const float* x, float* y, long n, cudaStream_t stream) '
-BEYOND_NVRTC = {
-    "a launch in a template": (
-        "template <int B> __global__ void copy(const float* x, float* y, long n) { y[threadIdx.x] = x[threadIdx.x]; }\n"
-        "template <int B> void launch(const float* x, float* y, long n, cudaStream_t s) { copy<B><<<1, B, 0, s>>>(x, y, n); }\n"
-        f"{LAUNCHER}{{ launch<64>(x, y, n, stream); }}\n"
-    ),
-    "a header": f"#include <cub/cub.cuh>\n{COPY}{LAUNCHER}{{ copy<<<1, 32, 0, stream>>>(x, y, n); }}\n",
-    "a function of the runtime": (
-        f"{COPY}{LAUNCHER}{{ cudaEvent_t e; cudaEventCreate(&e); copy<<<1, 32, 0, stream>>>(x, y, n); }}\n"
-    ),
-}
-NVCC = """\
-#!/bin/sh
-echo "nvcc was asked" >&2
-for last in "$@"; do :; done
-cp whole.cu "$last"
-"""
-
-
-@pytest.fixture
-def nvcc(tmp_path, monkeypatch):
-    """Stands for CUDA's compiler: what it builds is the source, and it says that it was asked."""
-    (tmp_path / "bin").mkdir()
-    (tmp_path / "bin" / "nvcc").write_text(NVCC)
-    (tmp_path / "bin" / "nvcc").chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-
-
-@NVRTC
-@pytest.mark.parametrize("name", BEYOND_NVRTC)
-def test_what_is_beyond_nvrtc_is_left_to_nvcc(nvcc, name):
-    kernel = Kernel(BEYOND_NVRTC[name], "cuda", "kernel")
-    built = built_for_a_gpu(kernel)
-
-    assert "nvcc was asked" == built.log.strip()
-    assert kernel.source == built.path.read_text()
-
-
-@NVRTC
-@pytest.mark.parametrize("broken", ["y[0] = z;", "y[0] = x[0]", "float4 v = x; y[0] = v;", "unknown(x);"])
-@pytest.mark.parametrize("where", ["device", "host"])
-def test_a_mistake_is_not_built_twice(nvcc, where, broken):
-    device, host = (broken, "") if where == "device" else ("", broken)
-    source = f"__global__ void copy(const float* x, float* y) {{ {device} }}\n{LAUNCHER}{{ {host} copy<<<1, 32>>>(x, y); }}\n"
-    with pytest.raises(Failed) as failed:
-        built_for_a_gpu(Kernel(source, "cuda", "kernel"))
-
-    assert Status.BUILD_FAILED == failed.value.status
-    assert "nvcc was asked" not in failed.value.log
-    assert "error" in failed.value.log
-
-
-@NVRTC
-@pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not installed")
-@pytest.mark.parametrize("name", ["a launch in a template", "a function of the runtime"])
-def test_nvcc_builds_what_is_beyond_nvrtc(tmp_path, monkeypatch, name):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-
-    assert built_for_a_gpu(Kernel(BEYOND_NVRTC[name], "cuda", "kernel")).path.read_bytes().startswith(b"\x7fELF")
-
-
-@NVRTC
-def test_without_nvcc_it_is_said_what_nvrtc_cannot_do():
-    with pytest.raises(Failed) as failed:
-        built_for_a_gpu(Kernel(BEYOND_NVRTC["a launch in a template"], "cuda", "kernel"), "nvrtc")
-
-    assert "template arguments must be numbers, types" in failed.value.log
-
-
 HABITS = """\
 #include <cuda_runtime.h>
 #include <cuda_fp16.h>
 #include <cooperative_groups.h>
 #include <mma.h>
+#include <cuda_runtime_api.h>
+#include <chrono>
 #include <cstdio>
+#include <functional>
+#include <mutex>
+#include <numeric>
+#include <tuple>
 #include <vector>
 namespace cg = cooperative_groups;
 using namespace nvcuda;
@@ -256,6 +190,78 @@ def test_what_the_driver_refuses_ends_the_process_with_its_name(habits):
 COPY = "__global__ void copy(const float* x, float* y, long n) { y[threadIdx.x] = x[threadIdx.x]; }\n"
 LAUNCHER = 'extern "C" void kernel(const float* x, float* y, long n, cudaStream_t stream) {\n'
 LAUNCH = "    copy<<<1, 32, 0, stream>>>(x, y, n);\n}\n"
+
+BEYOND_NVRTC = {
+    "a launch in a template": (
+        "template <int B> __global__ void copy(const float* x, float* y, long n) { y[threadIdx.x] = x[threadIdx.x]; }\n"
+        "template <int B> void launch(const float* x, float* y, long n, cudaStream_t s) { copy<B><<<1, B, 0, s>>>(x, y, n); }\n"
+        f"{LAUNCHER}launch<64>(x, y, n, stream);\n}}\n"
+    ),
+    "a header": "#include <cub/cub.cuh>\n" + COPY + LAUNCHER + LAUNCH,
+    "a function of the runtime": COPY + LAUNCHER + "cudaEvent_t e; cudaEventCreate(&e);\n" + LAUNCH,
+}
+NVCC = """\
+#!/bin/sh
+echo "nvcc was asked" >&2
+for last in "$@"; do :; done
+cp whole.cu "$last"
+"""
+
+
+@pytest.fixture
+def nvcc(tmp_path, monkeypatch):
+    """Stands for CUDA's compiler: what it builds is the source, and it says that it was asked."""
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "nvcc").write_text(NVCC)
+    (tmp_path / "bin" / "nvcc").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+@NVRTC
+@pytest.mark.parametrize("name", BEYOND_NVRTC)
+def test_what_is_beyond_nvrtc_is_left_to_nvcc(nvcc, name):
+    kernel = Kernel(BEYOND_NVRTC[name], "cuda", "kernel")
+    built = built_for_a_gpu(kernel, "auto")
+
+    assert "nvcc was asked" == built.log.strip()
+    assert kernel.source == built.path.read_text()
+
+
+@NVRTC
+@pytest.mark.parametrize("broken", ["y[0] = z;", "y[0] = x[0]", "float4 v = x; y[0] = v;", "unknown(x);"])
+@pytest.mark.parametrize("where", ["device", "host"])
+def test_a_mistake_is_not_built_twice(nvcc, where, broken):
+    device, host = (broken, "") if where == "device" else ("", broken)
+    source = (
+        f"__global__ void copy(const float* x, float* y) {{ {device} }}\n{LAUNCHER} {host} copy<<<1, 32>>>(x, y);\n}}\n"
+    )
+    with pytest.raises(Failed) as failed:
+        built_for_a_gpu(Kernel(source, "cuda", "kernel"), "auto")
+
+    assert Status.BUILD_FAILED == failed.value.status
+    assert "nvcc was asked" not in failed.value.log
+    assert "error" in failed.value.log
+
+
+@NVRTC
+@pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not installed")
+@pytest.mark.parametrize("name", ["a launch in a template", "a function of the runtime"])
+def test_nvcc_builds_what_is_beyond_nvrtc(tmp_path, monkeypatch, name):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+
+    assert (
+        built_for_a_gpu(Kernel(BEYOND_NVRTC[name], "cuda", "kernel"), "auto").path.read_bytes().startswith(b"\x7fELF")
+    )
+
+
+@NVRTC
+def test_without_nvcc_it_is_said_what_nvrtc_cannot_do():
+    with pytest.raises(Failed) as failed:
+        built_for_a_gpu(Kernel(BEYOND_NVRTC["a launch in a template"], "cuda", "kernel"))
+
+    assert "template arguments must be numbers, types" in failed.value.log
+
 
 STYLES = {
     "a block of extern C": COPY + f'extern "C" {{\n{LAUNCHER[11:]}    int device;\n    cudaGetDevice(&device);\n{LAUNCH}}}\n',
