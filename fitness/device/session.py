@@ -62,6 +62,7 @@ class DeviceSession:
         trains: By the name of an exam that it has rehearsed, the calls that its worker makes at once.
         questions: By the name of an exam, how many timed calls were asked for with known outputs.
         round_trip_s: What asking and answering takes, measured before the worker has met its candidate.
+        memory_bytes: Of its device, told before; 0 for none.
     """
 
     process: DeviceProcess
@@ -73,6 +74,7 @@ class DeviceSession:
     compile_s: float = 0.0
     trains: dict[str, Train] = field(default_factory=dict)
     round_trip_s: float = 0.0
+    memory_bytes: int = 0
     questions: Counter[str] = field(default_factory=Counter)
     _unjudged: list[tuple[Arrays, Callable[[], Instance], Sample, str]] = field(default_factory=list)
 
@@ -346,7 +348,7 @@ def _greet(process: DeviceProcess, task: Task, folder: tempfile.TemporaryDirecto
     """Waits until the device is awake, and measures a round trip."""
     trips_s = []
     try:
-        process.receive()
+        told, _ = process.receive()
         for _ in range(_PINGS):
             trips_s.append(process.round_trip({"command": "ping"})[0])
     except Failed as failure:
@@ -357,4 +359,4 @@ def _greet(process: DeviceProcess, task: Task, folder: tempfile.TemporaryDirecto
         process.close()
         folder.cleanup()
         raise
-    return DeviceSession(process, task, folder, round_trip_s=min(trips_s))
+    return DeviceSession(process, task, folder, round_trip_s=min(trips_s), memory_bytes=int(told["memory_bytes"]))

@@ -14,6 +14,7 @@ from .exam import Exam, Variant
 from .session import DeviceSession, Train
 
 _TRAIN_BYTES = 1 << 29  # of inputs and outputs: each call has its own
+_SHARE = 128  # of a device's memory: many candidates wait with theirs
 _TRAIN_S = 2e-3
 _MOST_CALLS = 200
 _REPLAYS = 3
@@ -36,7 +37,8 @@ def prepare_train(session: DeviceSession, exam: Exam, call_s: float) -> Train:
     workload = exam.pool.workload
     specs = (*exam.task.inputs.values(), *exam.task.outputs.values())
     footprint = 1 + sum(math.prod(s.extent(workload.axes)) * np.dtype(s.dtype).itemsize for s in specs)
-    most = max(4, min(_MOST_CALLS, _TRAIN_BYTES // footprint))
+    most_bytes = min(_TRAIN_BYTES, session.memory_bytes // _SHARE) if session.memory_bytes else _TRAIN_BYTES
+    most = max(4, min(_MOST_CALLS, most_bytes // footprint))
     calls = int(np.clip(math.ceil(_TRAIN_S / call_s), 4, most))
     request = {"command": "train", "name": exam.name, "axes": dict(workload.axes), "variants": _unseen(exam, calls)}
     return Train(calls, bool(session.process.request(request)[0].get("captured")))

@@ -22,6 +22,7 @@ import collections
 import ctypes
 import importlib.util
 import json
+import math
 import os
 import struct
 import sys
@@ -31,6 +32,7 @@ GUARD = 256  # elements on both sides of every tensor that this process owns
 PATTERN = 0x5A
 HOLD_CYCLES = 150_000
 ALIGNMENT = 256  # of arrays that are moved together
+SHARE = 128  # of a device's memory that one candidate may take for what only serves its timing: one of so many parts
 PLACES, PLACES_BYTES = 8, 1 << 29  # for inputs and outputs of timed calls: which it is makes a percent on an H200
 PERSISTING_L2_CACHE_SIZE = 0x06  # a CUlimit
 
@@ -169,6 +171,10 @@ class Device:
             size = 2 * self.torch.cuda.get_device_properties(0).L2_cache_size
             self.flush_buffer = self.torch.empty(size, dtype=self.torch.int8, device=self.name)
         self.flush_buffer.zero_()
+
+    def memory_bytes(self):
+        """Returns how much memory a GPU has, 0 without one."""
+        return self.torch.cuda.get_device_properties(0).total_memory if self.gpu else 0
 
     def holds_work(self, graph):
         """Whether there is anything in a captured graph; assumed where it cannot be asked."""
@@ -549,7 +555,8 @@ class Session:
         form = tuple((tensor.dtype, tuple(tensor.shape)) for tensor in like)
         if form not in self.places:
             size = sum(tensor.numel() * tensor.element_size() for tensor in like)
-            count = max(2, min(PLACES, PLACES_BYTES // (1 + 2 * size)))
+            most_bytes = min(PLACES_BYTES, (self.device.memory_bytes() or math.inf) // SHARE)
+            count = int(max(2, min(PLACES, most_bytes // (1 + 2 * size))))
             self.places[form] = [[self.owned(tensor) for tensor in like] for _ in range(count)]
         return self.places[form]
 
@@ -719,7 +726,7 @@ def serve(pipes):
     """Serves the parent until it closes its end."""
     device = Device()
     session = Session(pipes, device)
-    pipes.write({"ready": True, "pid": os.getpid()})
+    pipes.write({"ready": True, "pid": os.getpid(), "memory_bytes": device.memory_bytes()})
     names = ["load", "call", "mute", "pool", "forget", "time", "outputs", "profile", "train", "replay", "go"]
     commands = {name: getattr(session, name) for name in names}
     while (received := pipes.read()) is not None:

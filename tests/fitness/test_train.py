@@ -65,6 +65,14 @@ def train(worker):
     return seen_s
 
 
+@pytest.mark.parametrize(("memory_bytes", "calls"), [(0, 200), (1 << 37, 200), (1 << 23, 120), (1, 4)])
+def test_a_train_takes_a_small_part_of_the_memory(memory_bytes, calls):
+    """Calls of 8 rows of 16 numbers, and their sums, have 544 bytes each."""
+    session = DeviceSession(Worker([1.0]), TASK, None, memory_bytes=memory_bytes)
+
+    assert calls == prepare_train(session, EXAM, 1e-6).calls
+
+
 def test_a_claim_that_the_clock_bears_out_is_believed():
     worker = Worker([CALLS * CLAIMED_S])
 
