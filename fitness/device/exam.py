@@ -54,9 +54,9 @@ class Variant:
 
     def instance(self, task: Task, pool: Pool, factors: NDArray[Any]) -> Instance:
         """Computes, in this process, the very inputs that the worker makes and what must come out."""
-        inputs = {}
+        inputs, fixed = {}, steady(pool)
         for name, array in pool.entries[self.entry].inputs.items():
-            is_steady = name in steady(pool)
+            is_steady = name in fixed
             rolled = array if is_steady and array.ndim < 2 else np.roll(array, self.roll, axis=0)
             if np.issubdtype(array.dtype, np.floating):
                 own = factors[self.shift :].astype(array.dtype)

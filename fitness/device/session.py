@@ -32,6 +32,8 @@ _WORKER = Path(__file__).resolve().parent.parent / "workers" / "device.py"
 _PINGS = 5
 _SPARE_BYTES = 1 << 24
 WHOLE = Sample()
+Call = tuple[Mapping[str, int], int]
+"""Sizes of a call, and the number of its set of inputs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +94,7 @@ class DeviceSession:
         path.write_bytes(artifact.path.read_bytes())
         self.process.request({"command": "load", **load_message(self.task, artifact)})
 
-    def call(self, calls: Sequence[tuple[Mapping[str, int], int]], sets: Sequence[Mapping[str, Array]]) -> list[Arrays]:
+    def call(self, calls: Sequence[Call], sets: Sequence[Mapping[str, Array]]) -> list[Arrays]:
         """Makes calls, each with its axes and one of the sets of inputs, by number; returns the outputs of each.
 
         Raises:
@@ -109,9 +111,7 @@ class DeviceSession:
             raise Failed(Status.TAMPERED, told_tampering(facts) or "an output is an input")
         return [self.outputs_of(arrays, turn, axes) for turn, (axes, _) in enumerate(calls)]
 
-    def _request(
-        self, command: str, calls: Sequence[tuple[Mapping[str, int], int]], sets: Sequence[Mapping[str, Array]]
-    ) -> tuple[JSON, Arrays]:
+    def _request(self, command: str, calls: Sequence[Call], sets: Sequence[Mapping[str, Array]]) -> tuple[JSON, Arrays]:
         message = {"command": command, "calls": [(dict(axes), number) for axes, number in calls]}
         arrays = {f"{name}@{number}": array for number, each in enumerate(sets) for name, array in each.items()}
         return self.process.request(message, arrays, self.most_bytes(*(axes for axes, _ in calls)))
@@ -190,9 +190,7 @@ class DeviceSession:
             raise Failed(Status.WRONG_VALUE, f"{label}: {verdict.reason}", verdict.max_rel_error)
         self.max_rel_error = max(self.max_rel_error, verdict.max_rel_error)
 
-    def _learn_compile_time(
-        self, calls: Sequence[tuple[Mapping[str, int], int]], seconds: object, wall_s: float
-    ) -> None:
+    def _learn_compile_time(self, calls: Sequence[Call], seconds: object, wall_s: float) -> None:
         """Notes how much longer calls took than the next on the same set, as the worker tells and this clock allows."""
         if not isinstance(seconds, list) or len(seconds) != len(calls):
             return

@@ -13,7 +13,7 @@ from functools import partial
 import numpy as np
 
 from ..check import Case, Findings
-from ..compare import judge, same_bits
+from ..compare import Array, judge, same_bits
 from ..errors import MachineError
 from ..evaluation import Status
 from ..series import Precision, Series
@@ -25,7 +25,7 @@ from .exam import Exam, Variant
 from .process import Arrays
 from .profiler import launches
 from .sample import Sample
-from .session import WHOLE, DeviceSession, told_tampering
+from .session import WHOLE, Call, DeviceSession, told_tampering
 from .train import prepare_train, seconds_of_train
 
 _BLOCK_S = 2e-3
@@ -50,12 +50,12 @@ def check_on_device(session: DeviceSession, task: Task, cases: Sequence[Case], a
     """
     drawn = [cases[index] for index in np.random.default_rng(secrets.randbits(64)).permutation(len(cases))]
     for group in groups(drawn, at_once_bytes):
-        sets = [instance.inputs for case in group for instance in case.instances]
-        numbers = iter(range(len(sets)))
-        calls = []
+        calls: list[Call] = []
+        sets: list[Mapping[str, Array]] = []
         for case in group:
-            first, *others = (next(numbers) for _ in case.instances)
-            calls += [(case.workload.axes, number) for number in (first, first, *others)]
+            first = len(sets)
+            sets += [instance.inputs for instance in case.instances]
+            calls += [(case.workload.axes, number) for number in (first, *range(first, len(sets)))]
         answers = iter(session.call(calls, sets))
         for case in group:
             _judge_case(session, task, case, [next(answers) for _ in range(1 + len(case.instances))])
@@ -78,11 +78,14 @@ def _judge_case(session: DeviceSession, task: Task, case: Case, answers: Sequenc
 def groups(cases: Sequence[Case], most_bytes: int) -> Iterator[list[Case]]:
     """Yields cases in groups that are no larger, unless it is a single case."""
     group: list[Case] = []
+    left = most_bytes
     for case in cases:
-        if group and sum(map(size_of, group)) + size_of(case) > most_bytes:
+        size = size_of(case)
+        if group and size > left:
             yield group
-            group = []
+            group, left = [], most_bytes
         group.append(case)
+        left -= size
     if group:
         yield group
 
@@ -92,11 +95,6 @@ def size_of(case: Case) -> int:
     one = case.instances[0]
     outputs = sum(array.nbytes for array in one.expected.values())
     return len(case.instances) * (sum(array.nbytes for array in one.inputs.values()) + outputs)
-
-
-def has_rehearsed(session: DeviceSession, exams: Sequence[Exam]) -> bool:
-    """Whether a kernel has seen these timed sizes, and no others since."""
-    return session.trains.keys() == {exam.name for exam in exams}
 
 
 def rehearse(session: DeviceSession, exams: Sequence[Exam], flush: bool) -> None:
@@ -110,8 +108,8 @@ def rehearse(session: DeviceSession, exams: Sequence[Exam], flush: bool) -> None
     Raises:
         Failed: The kernel is not right.
     """
-    if has_rehearsed(session, exams):
-        return
+    if session.trains.keys() == {exam.name for exam in exams}:
+        return  # it has seen these, and no others since
     if session.trains:
         session.process.request({"command": "forget"})
         session.trains.clear()

@@ -388,11 +388,7 @@ class Session:
 
     def own(self, arrays):
         """Returns guarded tensors that hold ``arrays``."""
-        torch = self.device.torch
-        owned = []
-        for array in arrays.values():
-            owned.append(self.owned(torch.from_numpy(array)))
-        return owned
+        return [self.owned(self.device.torch.from_numpy(array)) for array in arrays.values()]
 
     def call(self, message, arrays):
         """Makes calls, each with its axes and one of the sets of inputs; poisons before each what it may reuse.
@@ -718,7 +714,7 @@ class Train:
                 graph.instantiate()
                 self.graph, self.made = graph, made
         except RuntimeError:
-            pass
+            pass  # there is no graph then, and the calls are made one by one
         device.synchronize()
 
 
