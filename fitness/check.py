@@ -49,6 +49,7 @@ class Findings:
     static: Callable[[], Mapping[str, float]] = dict  # waits for who reads its binaries
     observed: tuple[str, ...] = ()  # sentences of a profiler
     compile_s: float = 0.0  # that it spent in compilers of its own, of the time of its calls
+    rehearse_s: float = 0.0  # that it was made ready for being timed, beside that
 
 
 def make_instance(task: Task, workload: Workload, rng: np.random.Generator) -> Instance:

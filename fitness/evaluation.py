@@ -135,7 +135,7 @@ class Evaluation:
         max_rel_error: Largest error, relative to the largest expected magnitude of its output.
         flags: Observations that do not decide by themselves, e.g. ``"calls_blas"``.
         log: Compiler or run output, capped, without paths.
-        seconds: Wall time by stage: ``build``, ``check``, ``time``, ``queue``, ``profile``.
+        seconds: Wall time by stage: ``queue``, ``build``, ``check``, ``rehearse``, ``time``, ``judge``, ``profile``.
         static: Metrics of the artifact that its toolchain tells, e.g. ``{"registers": 40}``.
         profile: Where it stands against what its machine can do: one paragraph for people and models.
         artifact: Digest of the built object's code and data, whatever became of it; empty where nothing was built.

@@ -90,6 +90,7 @@ class Stages:
             draft.flags |= findings.flags
             draft.static, draft.observed = findings.static, findings.observed
             draft.move("check", "build", findings.compile_s)
+            draft.move("check", "rehearse", findings.rehearse_s)
             policy.refuse(draft.flags, self._settings.forbid)
         return artifact
 

@@ -276,7 +276,7 @@ def measured(chosen: Sequence[str], arguments: argparse.Namespace) -> Iterator[t
 
 def _evaluator(language: Language, arguments: argparse.Namespace) -> Evaluator:
     task = Softmax(time_sizes=({"M": 4096, "N": 2048},))
-    return Evaluator(task, Nvidia(spares=arguments.workers), language, time_limit_s=0.5, **SETTINGS)
+    return Evaluator(task, Nvidia(), language, time_limit_s=0.5, **SETTINGS)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -77,7 +78,9 @@ class DeviceBench(Bench):
             at_once = _AT_ONCE_BYTES if self.target.measures_time else 0  # an interpreter is slow: it stops early
             findings = check_on_device(session, self.task, self._cases(material), at_once)
             if self.target.measures_time:
-                self._rehearse(session, self._exams_of(material))
+                exams, start, compiled_s = self._exams_of(material), time.monotonic(), session.compile_s
+                self._rehearse(session, exams)
+                findings.rehearse_s = time.monotonic() - start - (session.compile_s - compiled_s)
             observed = self._profiled(session, material, device) if self.settings.profiler else ()
             if session.compile_s > self.settings.build_timeout_s:
                 limit = f"evaluator.build_timeout_s={self.settings.build_timeout_s:g}"

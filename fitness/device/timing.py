@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import secrets
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
@@ -33,6 +33,7 @@ _MOST_CALLS = 20
 _WARM_UP_S = 0.03
 _JUDGED_BLOCKS = 2
 _LEAST_S = 1e-9  # of a call
+_MOST_LATE = 10  # pairs: a worker of each side can double five times how long it holds the device
 
 
 def check_on_device(session: DeviceSession, task: Task, cases: Sequence[Case], at_once_bytes: int) -> Findings:
@@ -145,10 +146,13 @@ class Block:
     Attributes:
         seconds: ``(calls,)`` of each call.
         judged: Index of a call to its variant among the exam's: its outputs are still on the device.
+        late: Whether the device has waited for many of the launches, so that their time is in that of the calls. The
+            worker gives launches more time from then on; once that is as much as it ever gives, nothing is late.
     """
 
     seconds: FloatArray
     judged: Mapping[int, int]
+    late: bool
 
     @property
     def call_s(self) -> float:
@@ -193,7 +197,7 @@ def timed_block(session: DeviceSession, exam: Exam, calls: int, flush: bool, *, 
     times_s = 1e-6 * np.array([each for each in told if isinstance(each, float)] if isinstance(told, list) else [])
     if times_s.shape != (calls,) or not ((times_s >= _LEAST_S) & (times_s <= limit_s)).all():
         raise Failed(Status.SUSPECT, "its times are no times", session.max_rel_error)
-    return Block(times_s, known)
+    return Block(times_s, known, facts.get("late") is True)
 
 
 class DeviceStopwatch:
@@ -202,7 +206,7 @@ class DeviceStopwatch:
     Attributes:
         failed_side: Which of the two was at work last.
         seen: What the device was like beside each pair.
-        repeated: Pairs that were taken again because of that.
+        repeated: Pairs that were taken again: because of that, or of launches that were late.
     """
 
     def __init__(
@@ -214,7 +218,7 @@ class DeviceStopwatch:
     ) -> None:
         """Takes two loaded sessions, the candidate first; ``look`` tells what the device is like."""
         self._sides, self._precision, self._flush, self._look = sides, precision, flush, look
-        self.failed_side, self.repeated = 0, 0
+        self.failed_side, self.repeated, self._late = 0, 0, 0
         self.seen: list[Conditions] = []
 
     def measure(self, exam: Exam, limit_s: float, rng: np.random.Generator) -> Series:
@@ -232,12 +236,12 @@ class DeviceStopwatch:
         taken: list[tuple[float, float]] = []
         with ThreadPoolExecutor(1) as eyes:  # the driver takes longer to answer, when others use it, than a block
             while True:
-                looking, call_s = eyes.submit(self._look), [0.0, 0.0]
-                for side in (0, 1) if len(taken) % 2 == 0 else (1, 0):
-                    call_s[side] = self._block(side, exam, calls[side], judge_one=len(taken) in judged)
-                if self._is_disturbed(looking.result()):
+                looking, order = eyes.submit(self._look), (0, 1) if len(taken) % 2 == 0 else (1, 0)
+                judge_one = len(taken) in judged
+                blocks = {side: self._block(side, exam, calls[side], judge_one=judge_one) for side in order}
+                if self._is_disturbed(looking.result()) or self._is_late(blocks.values()):
                     continue
-                taken.append((call_s[0], call_s[1]))
+                taken.append((blocks[0].call_s, blocks[1].call_s))
                 if len(taken) < self._precision.min_pairs:
                     continue
                 wall: FloatArray = np.array(taken, dtype=np.float64).T
@@ -255,8 +259,16 @@ class DeviceStopwatch:
         if not now.disturbance:
             return False
         self.repeated += 1
-        if self.repeated > self._precision.max_pairs:
+        if self.repeated - self._late > self._precision.max_pairs:
             raise MachineError(f"nothing can be timed on the GPU: {now.disturbance}")
+        return True
+
+    def _is_late(self, blocks: Iterable[Block]) -> bool:
+        """Whether a pair holds times of launches; a worker is believed that as often as it can change it."""
+        if self._late >= _MOST_LATE or not any(block.late for block in blocks):
+            return False
+        self._late += 1
+        self.repeated += 1
         return True
 
     def _warm_up(self, exam: Exam) -> list[int]:
@@ -264,17 +276,16 @@ class DeviceStopwatch:
         calls, until = [2, 2], time.monotonic() + _WARM_UP_S
         while True:
             for side in (0, 1):
-                alone_s = self._block(side, exam, calls[side], judge_one=calls[side] == 2)
+                alone_s = self._block(side, exam, calls[side], judge_one=calls[side] == 2).call_s
                 calls[side] = int(np.clip(math.ceil(_BLOCK_S / max(alone_s, 1e-6)), 3, _MOST_CALLS))
             if time.monotonic() >= until:
                 return calls
 
-    def _block(self, side: int, exam: Exam, calls: int, *, judge_one: bool) -> float:
-        """Returns what a call takes, of some."""
+    def _block(self, side: int, exam: Exam, calls: int, *, judge_one: bool) -> Block:
         self.failed_side = side
         block = timed_block(self._sides[side], exam, calls, self._flush, judge_one=judge_one)
         block.keep(self._sides[side], exam)
-        return block.call_s
+        return block
 
     def _charges(self, exam: Exam, wall: FloatArray) -> FloatArray:
         """Returns the factors by which the events of both sides claim too little; 1 where they are believed.

@@ -19,7 +19,7 @@ from .session import DeviceSession, device_cell, start_device
 from .zygote import Zygote
 
 _LOG = logging.getLogger("kernelwright.fitness")
-_AT_ONCE = 3
+_AT_ONCE = 2
 """Workers that wake a device at the same time. A driver makes contexts one after the other (twelve at once take 1.3 s
 on an H200, one takes 0.12 s), and all that wait for one hold up whoever else asks for memory."""
 START_S = 90.0

@@ -118,7 +118,7 @@ class Cuda:
         manifest |= {"host": "kernel.cu", "headers": "host", "header": str(header), "command": command}
         manifest |= {"link": link_flags(compiler), "nvcc": _whole(nvcc, arch, "whole.cu") if nvcc else ()}
         (workdir / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
-        argv = (sys.executable, "-I", "-B", str(WORKERS / "build_cuda.py"), "manifest.json")
+        argv = (sys.executable, "-I", "-S", "-B", str(WORKERS / "build_cuda.py"), "manifest.json")
         needs = () if compiler.family == "zig" else (precompiled(compiler, command, header.read_text("utf-8")),)
         reads = (*python_reads(), *map(Path, cuda_headers()), library.parent, *compiler.reads)
         reads += (_toolkit(nvcc),) if nvcc else ()

@@ -30,7 +30,7 @@ import time
 
 GUARD = 256  # elements on both sides of every tensor that this process owns
 PATTERN = 0x5A
-HOLD_CYCLES = 150_000
+HOLD_CYCLES, MOST_HOLD_CYCLES = 150_000, 150_000 << 5  # from a tenth of a millisecond to three
 ALIGNMENT = 256  # of arrays that are moved together
 SHARE = 128  # of a device's memory that one candidate may take for what only serves its timing: one of so many parts
 PLACES, PLACES_BYTES = 8, 1 << 29  # for inputs and outputs of timed calls: which it is makes a percent on an H200
@@ -103,6 +103,7 @@ class Device:
         self.gpu = self.name != "cpu"
         self.flush_buffer = None
         self.driver = None
+        self.hold_cycles = HOLD_CYCLES
         if self.gpu:
             torch.cuda.init()
             torch.zeros(1, device=self.name)
@@ -159,9 +160,16 @@ class Device:
         return self.torch.cuda.Event(enable_timing=True) if self.gpu else CpuEvent()
 
     def hold(self):
-        """Keeps a GPU busy for about a tenth of a millisecond: the host gets ahead, and its launching is not timed."""
+        """Keeps a GPU busy, first for a tenth of a millisecond: the host gets ahead, and its launching is not timed."""
         if self.gpu:
-            self.torch.cuda._sleep(HOLD_CYCLES)
+            self.torch.cuda._sleep(self.hold_cycles)
+
+    def hold_longer(self):
+        """Makes the next holds twice as long; returns whether that is possible."""
+        if self.hold_cycles >= MOST_HOLD_CYCLES:
+            return False
+        self.hold_cycles *= 2
+        return True
 
     def flush(self):
         """Writes a buffer of twice the L2 cache."""
@@ -251,6 +259,10 @@ class CpuEvent:
     def record(self):
         """Takes the time."""
         self.at_s = time.perf_counter()
+
+    def query(self):
+        """Whether a device has come to it; a CPU never gets there before the host has launched what follows."""
+        return False
 
     def elapsed_time(self, later):
         """Returns milliseconds."""
@@ -378,7 +390,8 @@ class Session:
     def __init__(self, pipes, device):
         """Starts without a candidate."""
         self.pipes, self.device, self.candidate, self.judged = pipes, device, None, {}
-        self.pools, self.steady, self.factors, self.places, self.trains = {}, {}, {}, {}, {}
+        self.pools, self.steady, self.factors, self.places, self.recent, self.trains = {}, {}, {}, {}, {}, {}
+        self.timed = 0  # calls
 
     def load(self, message, arrays):
         """Loads the candidate."""
@@ -541,12 +554,16 @@ class Session:
 
     def forget(self, message, arrays):
         """Gives up what `pool` and `train` kept."""
-        for kept in (self.pools, self.steady, self.factors, self.places, self.trains):
+        for kept in (self.pools, self.steady, self.factors, self.places, self.recent, self.trains):
             kept.clear()
         return {}, {}
 
-    def inputs_like(self, entry):
-        """Returns guarded inputs like those of an entry of a pool, in each place that timed calls may find theirs."""
+    def places_like(self, entry):
+        """Returns guarded inputs like those of an entry of a pool, in each place that timed calls may find theirs.
+
+        And outputs of the last calls on them, which keep theirs: the next call gets memory elsewhere for its own. They
+        are as many as there are places, so those of outputs, one more, meet those of inputs in every combination.
+        """
         like = self.pools[entry]
         form = tuple((tensor.dtype, tuple(tensor.shape)) for tensor in like)
         if form not in self.places:
@@ -554,7 +571,8 @@ class Session:
             most_bytes = min(PLACES_BYTES, (self.device.memory_bytes() or math.inf) // SHARE)
             count = int(max(2, min(PLACES, most_bytes // (1 + 2 * size))))
             self.places[form] = [[self.owned(tensor) for tensor in like] for _ in range(count)]
-        return self.places[form]
+            self.recent[form] = collections.deque(maxlen=count)
+        return self.places[form], self.recent[form]
 
     def fill(self, tensors, variant):
         """Writes inputs that no call has seen: an entry of the pool, its rows rolled, times a factor a column."""
@@ -572,12 +590,12 @@ class Session:
     def time(self, message, arrays):
         """Times one call a variant, with flushed caches before each; keeps the outputs of the judged ones."""
         axes, variants = message["axes"], message["variants"]
-        places = self.inputs_like(variants[0]["entry"])
-        recent = collections.deque(maxlen=len(places) - 1)  # outputs: the next call gets memory elsewhere for its own
+        places, recent = self.places_like(variants[0]["entry"])
         events = [[self.device.event() for _ in range(2)] for _ in variants]
-        self.judged, facts = {}, {"forms": [], "tampered": []}
+        self.judged, facts, late = {}, {"forms": [], "tampered": []}, 0
         for i, variant in enumerate(variants):
-            own = [holder.tensor for holder in places[i % len(places)]]
+            self.timed += 1
+            own = [holder.tensor for holder in places[self.timed % len(places)]]
             outputs = self.candidate.outputs(axes)
             self.fill(own, variant)
             inputs = lent(own)
@@ -587,6 +605,7 @@ class Session:
             events[i][0].record()
             made = self.candidate.call(inputs, outputs, axes)
             events[i][1].record()
+            late += events[i][0].query()  # then the device has waited for the launching, which is in the time
             if variant["judged"]:
                 self.judged[i] = [self.plain(value, facts) for value in made]
             self.poison_made(made)
@@ -595,11 +614,12 @@ class Session:
                 facts["tampered"].append("it reserves a part of the L2 cache, which no flush reaches")
                 break
         self.device.synchronize()
-        used = [holder for holders in places[: i + 1] for holder in holders]
+        guarded = [holder for holders in places for holder in holders]
         facts["tampered"] += self.refuted(
-            {f"memory around input {n} overwritten": h.intact() for n, h in enumerate(used)}
+            {f"memory around input {n} overwritten": h.intact() for n, h in enumerate(guarded)}
         )
         facts["times_us"] = [start.elapsed_time(end) * 1e3 for start, end in events[: i + 1]]
+        facts["late"] = late > 1 + len(variants) // 4 and self.device.hold_longer()
         return facts, {}
 
     def outputs(self, message, arrays):

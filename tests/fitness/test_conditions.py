@@ -8,12 +8,13 @@ import sys
 from dataclasses import replace
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from fitness import MachineError, TargetUnavailable
 from fitness.device import conditions
 from fitness.device.conditions import Conditions, is_stranger, nvml_conditions, summary
-from fitness.device.timing import DeviceStopwatch
+from fitness.device.timing import Block, DeviceStopwatch
 from fitness.series import Precision
 from fitness.targets import Nvidia
 
@@ -153,6 +154,15 @@ def test_a_device_that_is_never_quiet_is_a_broken_machine():
 
     with pytest.raises(MachineError, match="process 7 computes on it, too"):
         stopwatch._is_disturbed(shared)
+
+
+def test_a_pair_with_late_launches_is_taken_again_as_often_as_a_worker_can_change_that():
+    stopwatch, late, punctual = watch(), Block(np.ones(3), {}, True), Block(np.ones(3), {}, False)
+
+    assert not stopwatch._is_late([punctual, punctual])
+    assert [True] * 10 + [False] * 2 == [stopwatch._is_late([punctual, late]) for _ in range(12)]
+    assert 10 == stopwatch.repeated
+    assert stopwatch._is_disturbed(replace(QUIET, reasons=0x20))  # which has a limit of its own
 
 
 def test_the_summary_is_one_sentence():

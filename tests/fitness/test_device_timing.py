@@ -12,6 +12,7 @@ from fitness.device.exam import Exam, Variant, steady
 from fitness.device.profiler import launches
 from fitness.device.timing import groups, size_of
 from fitness.languages import Cpp, Torch
+from fitness.languages.python_hosted import WORKERS
 from fitness.material import Material
 from fitness.pool import Pool
 from fitness.targets import Cpu
@@ -176,6 +177,50 @@ def test_an_honest_kernel_is_timed(evaluator):
     assert Status.OK == evaluation.status, evaluation.log
     assert 1 == len(evaluation.measurements)
     assert evaluation.profile.startswith("At M=64, N=257 it takes")
+    assert {"build", "check", "rehearse", "time"} <= evaluation.seconds.keys()
+
+
+def test_inputs_and_outputs_of_timed_calls_meet_in_every_combination(evaluator):
+    """Where both lie makes a percent on a GPU, and a kernel has the same few places for as long as it lives."""
+    body = """\
+y = x.sum(1)
+if x.shape[1] == 257:
+    places.append(x.data_ptr())
+    kept = sum(output() is not None for output in outputs)
+    outputs.append(weakref.ref(y))
+if len(places) == 60:
+    turns = all(place == before for place, before in zip(places[8:], places))
+    raise RuntimeError(f"{len(set(places))} {turns} {kept}")
+return y"""
+    evaluation = judged(evaluator, body, "import weakref\nplaces, outputs = [], []")
+
+    # Each call has the next place, whatever block it is in; its output is the ninth that is there at once.
+    assert "8 True 8" in evaluation.log
+
+
+ALWAYS_LATE = """\
+import sys
+worker = next(each for each in sys.modules.values() if hasattr(each, "CpuEvent"))
+worker.CpuEvent.query = lambda self: True
+worker.Device.hold_longer = lambda self: True"""
+
+
+def test_who_always_says_that_launches_were_late_is_not_believed_for_ever(evaluator):
+    evaluation = judged(evaluator, "return x.sum(1)", ALWAYS_LATE)
+
+    assert Status.OK == evaluation.status, evaluation.log
+    assert 3 == len(evaluation.measurements[0].samples_us)
+
+
+def test_a_device_is_held_twice_as_long_a_few_times():
+    spec = importlib.util.spec_from_file_location("device", WORKERS / "device.py")
+    worker = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(worker)
+    device = object.__new__(worker.Device)
+    device.hold_cycles = worker.HOLD_CYCLES
+
+    assert [True] * 5 + [False] * 2 == [device.hold_longer() for _ in range(7)]
+    assert worker.MOST_HOLD_CYCLES == device.hold_cycles
 
 
 @pytest.fixture(scope="module")
