@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import secrets
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
@@ -33,7 +33,7 @@ _MOST_CALLS = 20
 _WARM_UP_S = 0.03
 _JUDGED_BLOCKS = 2
 _LEAST_S = 1e-9  # of a call
-_MOST_LATE = 10  # pairs: a worker of each side can double five times how long it holds the device
+_LEAD, _MOST_LEAD = 8, 64  # of launching before the device, in tenths of a millisecond
 
 
 def check_on_device(session: DeviceSession, task: Task, cases: Sequence[Case], at_once_bytes: int) -> Findings:
@@ -146,13 +146,12 @@ class Block:
     Attributes:
         seconds: ``(calls,)`` of each call.
         judged: Index of a call to its variant among the exam's: its outputs are still on the device.
-        late: Whether the device has waited for many of the launches, so that their time is in that of the calls. The
-            worker gives launches more time from then on; once that is as much as it ever gives, nothing is late.
+        late: How many had ended before the next was launched.
     """
 
     seconds: FloatArray
     judged: Mapping[int, int]
-    late: bool
+    late: int = 0
 
     @property
     def call_s(self) -> float:
@@ -172,8 +171,12 @@ class Block:
             session.keep_outputs(dict(workload.axes), index, instance, f"{workload.name}, a timed call", sample)
 
 
-def timed_block(session: DeviceSession, exam: Exam, calls: int, flush: bool, *, judge_one: bool = False) -> Block:
+def timed_block(
+    session: DeviceSession, exam: Exam, calls: int, flush: bool, *, lead: int = _LEAD, judge_one: bool = False
+) -> Block:
     """Times ``calls`` calls on data that no call has seen; of one of them the outputs may be known.
+
+    The device starts on them when launching them has got ahead by ``lead`` tenths of a millisecond.
 
     Raises:
         Failed: The worker says something impossible, or was tampered with.
@@ -188,7 +191,8 @@ def timed_block(session: DeviceSession, exam: Exam, calls: int, flush: bool, *, 
     messages = [variant.message(exam.name, index in known) for index, variant in enumerate(variants)]
     axes = dict(exam.pool.workload.axes)
     start = time.monotonic()
-    facts, _ = session.process.request({"command": "time", "axes": axes, "variants": messages, "flush": flush})
+    request = {"command": "time", "axes": axes, "variants": messages, "flush": flush, "lead": lead}
+    facts, _ = session.process.request(request)
     limit_s = 2 * (time.monotonic() - start)  # no call takes longer than all, up to the pace of two clocks
     if tampered := told_tampering(facts):
         raise Failed(Status.TAMPERED, tampered)
@@ -197,7 +201,8 @@ def timed_block(session: DeviceSession, exam: Exam, calls: int, flush: bool, *, 
     times_s = 1e-6 * np.array([each for each in told if isinstance(each, float)] if isinstance(told, list) else [])
     if times_s.shape != (calls,) or not ((times_s >= _LEAST_S) & (times_s <= limit_s)).all():
         raise Failed(Status.SUSPECT, "its times are no times", session.max_rel_error)
-    return Block(times_s, known, facts.get("late") is True)
+    late = facts.get("late")
+    return Block(times_s, known, late if isinstance(late, int) else 0)
 
 
 class DeviceStopwatch:
@@ -218,7 +223,7 @@ class DeviceStopwatch:
     ) -> None:
         """Takes two loaded sessions, the candidate first; ``look`` tells what the device is like."""
         self._sides, self._precision, self._flush, self._look = sides, precision, flush, look
-        self.failed_side, self.repeated, self._late = 0, 0, 0
+        self.failed_side, self.repeated, self._lead = 0, 0, _LEAD
         self.seen: list[Conditions] = []
 
     def measure(self, exam: Exam, limit_s: float, rng: np.random.Generator) -> Series:
@@ -239,7 +244,8 @@ class DeviceStopwatch:
                 looking, order = eyes.submit(self._look), (0, 1) if len(taken) % 2 == 0 else (1, 0)
                 judge_one = len(taken) in judged
                 blocks = {side: self._block(side, exam, calls[side], judge_one=judge_one) for side in order}
-                if self._is_disturbed(looking.result()) or self._is_late(blocks.values()):
+                if self._is_disturbed(looking.result()) or self._wants_more_lead(*blocks.values()):
+                    self.repeated += 1
                     continue
                 taken.append((blocks[0].call_s, blocks[1].call_s))
                 if len(taken) < self._precision.min_pairs:
@@ -256,19 +262,18 @@ class DeviceStopwatch:
         if now is None:
             return False
         self.seen.append(now)
-        if not now.disturbance:
-            return False
-        self.repeated += 1
-        if self.repeated - self._late > self._precision.max_pairs:
+        if now.disturbance and sum(bool(each.disturbance) for each in self.seen) > self._precision.max_pairs:
             raise MachineError(f"nothing can be timed on the GPU: {now.disturbance}")
-        return True
+        return bool(now.disturbance)
 
-    def _is_late(self, blocks: Iterable[Block]) -> bool:
-        """Whether a pair holds times of launches; a worker is believed that as often as it can change it."""
-        if self._late >= _MOST_LATE or not any(block.late for block in blocks):
+    def _wants_more_lead(self, *blocks: Block) -> bool:
+        """Whether a device waited for the launching of many calls, and need not: both sides get more of a lead then.
+
+        Without limit, who waits for the device itself, or whose worker lies, would have everybody wait.
+        """
+        if self._lead >= _MOST_LEAD or all(4 * block.late <= len(block.seconds) for block in blocks):
             return False
-        self._late += 1
-        self.repeated += 1
+        self._lead *= 2
         return True
 
     def _warm_up(self, exam: Exam) -> list[int]:
@@ -276,14 +281,15 @@ class DeviceStopwatch:
         calls, until = [2, 2], time.monotonic() + _WARM_UP_S
         while True:
             for side in (0, 1):
-                alone_s = self._block(side, exam, calls[side], judge_one=calls[side] == 2).call_s
-                calls[side] = int(np.clip(math.ceil(_BLOCK_S / max(alone_s, 1e-6)), 3, _MOST_CALLS))
+                block = self._block(side, exam, calls[side], judge_one=calls[side] == 2)
+                self._wants_more_lead(block)
+                calls[side] = int(np.clip(math.ceil(_BLOCK_S / max(block.call_s, 1e-6)), 3, _MOST_CALLS))
             if time.monotonic() >= until:
                 return calls
 
     def _block(self, side: int, exam: Exam, calls: int, *, judge_one: bool) -> Block:
         self.failed_side = side
-        block = timed_block(self._sides[side], exam, calls, self._flush, judge_one=judge_one)
+        block = timed_block(self._sides[side], exam, calls, self._flush, lead=self._lead, judge_one=judge_one)
         block.keep(self._sides[side], exam)
         return block
 

@@ -30,7 +30,7 @@ import time
 
 GUARD = 256  # elements on both sides of every tensor that this process owns
 PATTERN = 0x5A
-HOLD_CYCLES, MOST_HOLD_CYCLES = 150_000, 150_000 << 5  # from a tenth of a millisecond to three
+HOLD_CYCLES = 150_000  # a tenth of a millisecond
 ALIGNMENT = 256  # of arrays that are moved together
 SHARE = 128  # of a device's memory that one candidate may take for what only serves its timing: one of so many parts
 PLACES, PLACES_BYTES = 8, 1 << 29  # for inputs and outputs of timed calls: which it is makes a percent on an H200
@@ -103,7 +103,6 @@ class Device:
         self.gpu = self.name != "cpu"
         self.flush_buffer = None
         self.driver = None
-        self.hold_cycles = HOLD_CYCLES
         if self.gpu:
             torch.cuda.init()
             torch.zeros(1, device=self.name)
@@ -159,17 +158,10 @@ class Device:
         """Returns what marks a point in the device's order of work when it is recorded."""
         return self.torch.cuda.Event(enable_timing=True) if self.gpu else CpuEvent()
 
-    def hold(self):
-        """Keeps a GPU busy, first for a tenth of a millisecond: the host gets ahead, and its launching is not timed."""
+    def hold(self, times=1):
+        """Keeps a GPU busy for some tenths of a millisecond: launching gets ahead of it."""
         if self.gpu:
-            self.torch.cuda._sleep(self.hold_cycles)
-
-    def hold_longer(self):
-        """Makes the next holds twice as long; returns whether that is possible."""
-        if self.hold_cycles >= MOST_HOLD_CYCLES:
-            return False
-        self.hold_cycles *= 2
-        return True
+            self.torch.cuda._sleep(times * HOLD_CYCLES)
 
     def flush(self):
         """Writes a buffer of twice the L2 cache."""
@@ -588,24 +580,28 @@ class Session:
                 tensor.copy_(rolled)
 
     def time(self, message, arrays):
-        """Times one call a variant, with flushed caches before each; keeps the outputs of the judged ones."""
+        """Times one call a variant, with flushed caches before each; keeps the outputs of the judged ones.
+
+        Tells how many calls had ended before the next was launched: the device waits then, and what it is asked to do
+        next decides about a percent of a short call's time.
+        """
         axes, variants = message["axes"], message["variants"]
         places, recent = self.places_like(variants[0]["entry"])
         events = [[self.device.event() for _ in range(2)] for _ in variants]
-        self.judged, facts, late = {}, {"forms": [], "tampered": []}, 0
+        self.judged, facts = {}, {"forms": [], "tampered": [], "late": 0}
+        self.device.hold(message["lead"])
         for i, variant in enumerate(variants):
             self.timed += 1
             own = [holder.tensor for holder in places[self.timed % len(places)]]
             outputs = self.candidate.outputs(axes)
             self.fill(own, variant)
             inputs = lent(own)
-            self.device.hold()
             if message["flush"]:
                 self.device.flush()
             events[i][0].record()
             made = self.candidate.call(inputs, outputs, axes)
             events[i][1].record()
-            late += events[i][0].query()  # then the device has waited for the launching, which is in the time
+            facts["late"] += i > 0 and events[i - 1][1].query()
             if variant["judged"]:
                 self.judged[i] = [self.plain(value, facts) for value in made]
             self.poison_made(made)
@@ -619,7 +615,6 @@ class Session:
             {f"memory around input {n} overwritten": h.intact() for n, h in enumerate(guarded)}
         )
         facts["times_us"] = [start.elapsed_time(end) * 1e3 for start, end in events[: i + 1]]
-        facts["late"] = late > 1 + len(variants) // 4 and self.device.hold_longer()
         return facts, {}
 
     def outputs(self, message, arrays):

@@ -144,7 +144,6 @@ def test_a_disturbed_pair_is_taken_again():
     stopwatch = watch()
 
     assert [False, True, False] == [stopwatch._is_disturbed(each) for each in (QUIET, hot, QUIET)]
-    assert 1 == stopwatch.repeated
 
 
 def test_a_device_that_is_never_quiet_is_a_broken_machine():
@@ -156,13 +155,14 @@ def test_a_device_that_is_never_quiet_is_a_broken_machine():
         stopwatch._is_disturbed(shared)
 
 
-def test_a_pair_with_late_launches_is_taken_again_as_often_as_a_worker_can_change_that():
-    stopwatch, late, punctual = watch(), Block(np.ones(3), {}, True), Block(np.ones(3), {}, False)
+def test_launching_gets_more_of_a_lead_where_a_device_waits_for_it_up_to_a_limit():
+    stopwatch, times = watch(), np.ones(20)
+    waits, rarely_waits = Block(times, {}, late=6), Block(times, {}, late=5)
+    before = stopwatch._lead
 
-    assert not stopwatch._is_late([punctual, punctual])
-    assert [True] * 10 + [False] * 2 == [stopwatch._is_late([punctual, late]) for _ in range(12)]
-    assert 10 == stopwatch.repeated
-    assert stopwatch._is_disturbed(replace(QUIET, reasons=0x20))  # which has a limit of its own
+    assert not stopwatch._wants_more_lead(rarely_waits, rarely_waits)
+    assert [True] * 3 + [False] * 2 == [stopwatch._wants_more_lead(rarely_waits, waits) for _ in range(5)]
+    assert 8 * before == stopwatch._lead
 
 
 def test_the_summary_is_one_sentence():

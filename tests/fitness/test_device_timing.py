@@ -8,11 +8,11 @@ import pytest
 
 from fitness import Calibration, Evaluator, Kernel, Status
 from fitness.check import is_sorted
+from fitness.device import timing
 from fitness.device.exam import Exam, Variant, steady
 from fitness.device.profiler import launches
 from fitness.device.timing import groups, size_of
 from fitness.languages import Cpp, Torch
-from fitness.languages.python_hosted import WORKERS
 from fitness.material import Material
 from fitness.pool import Pool
 from fitness.targets import Cpu
@@ -200,27 +200,25 @@ return y"""
 
 ALWAYS_LATE = """\
 import sys
-worker = next(each for each in sys.modules.values() if hasattr(each, "CpuEvent"))
-worker.CpuEvent.query = lambda self: True
-worker.Device.hold_longer = lambda self: True"""
+frame = sys._getframe()
+while "CpuEvent" not in frame.f_globals:
+    frame = frame.f_back
+frame.f_globals["CpuEvent"].query = lambda self: True"""
 
 
-def test_who_always_says_that_launches_were_late_is_not_believed_for_ever(evaluator):
+def test_who_says_that_the_device_always_waits_gets_more_of_a_lead_and_is_timed(evaluator, monkeypatch):
+    leads, real = [], timing.timed_block
+
+    def noted(*arguments, **settings):
+        leads.append(settings.get("lead"))
+        return real(*arguments, **settings)
+
+    monkeypatch.setattr(timing, "timed_block", noted)
     evaluation = judged(evaluator, "return x.sum(1)", ALWAYS_LATE)
 
     assert Status.OK == evaluation.status, evaluation.log
     assert 3 == len(evaluation.measurements[0].samples_us)
-
-
-def test_a_device_is_held_twice_as_long_a_few_times():
-    spec = importlib.util.spec_from_file_location("device", WORKERS / "device.py")
-    worker = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(worker)
-    device = object.__new__(worker.Device)
-    device.hold_cycles = worker.HOLD_CYCLES
-
-    assert [True] * 5 + [False] * 2 == [device.hold_longer() for _ in range(7)]
-    assert worker.MOST_HOLD_CYCLES == device.hold_cycles
+    assert {None, 8, 16, 32, 64} == set(leads)  # what is rehearsed has the first
 
 
 @pytest.fixture(scope="module")

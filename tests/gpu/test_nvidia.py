@@ -155,8 +155,9 @@ def honest(x):
 
 """
 
-CAUGHT = {Status.WRONG_VALUE, Status.UNREPEATABLE}
-"""Of a race: while the first call compiles, a side stream catches up, and equal inputs then give two results."""
+CAUGHT = {Status.WRONG_VALUE, Status.UNREPEATABLE, Status.TAMPERED}
+"""Of a race: while the first call compiles, a side stream catches up, and equal inputs then give two results; or what
+it still writes when its output is given up lands in memory that is another call's by then."""
 
 CHEATS = {
     "side stream": (
