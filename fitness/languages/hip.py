@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import shutil
 import subprocess
 from dataclasses import dataclass
@@ -124,25 +125,17 @@ def _hipcc() -> str:
 
 def _clang_for(arch: str) -> str:
     """Returns the newest clang that knows ``arch``."""
-    seen = False
-    for name in _CLANGS:
-        path = shutil.which(name)
-        if path is None:
-            continue
-        seen = True
-        argv = [
-            path,
-            "--target=amdgcn-amd-amdhsa",
-            f"-mcpu={arch}",
-            "-nogpulib",
-            "-x",
-            "c",
-            "-fsyntax-only",
-            "/dev/null",
-        ]
-        done = subprocess.run(argv, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
-        if done.returncode == 0:
+    clangs = [path for name in _CLANGS if (path := shutil.which(name))]
+    if not clangs:
+        raise ToolchainError("hip needs clang 18 or newer: apt-get install clang-19 lld-19")
+    for path in clangs:
+        if _knows(path, arch):
             return path
-    if seen:
-        raise ToolchainError(f"no clang here knows {arch}; install a newer LLVM or ROCm")
-    raise ToolchainError("hip needs clang 18 or newer: apt-get install clang-19 lld-19")
+    raise ToolchainError(f"no clang here knows {arch}; install a newer LLVM or ROCm")
+
+
+@functools.cache  # a sixth of what compiling a small kernel takes
+def _knows(clang: str, arch: str) -> bool:
+    target = ("--target=amdgcn-amd-amdhsa", f"-mcpu={arch}", "-nogpulib")
+    argv = (clang, *target, "-x", "c", "-fsyntax-only", "/dev/null")
+    return subprocess.run(argv, capture_output=True, check=False, stdin=subprocess.DEVNULL).returncode == 0
