@@ -159,8 +159,7 @@ def alone(evaluator: Evaluator, arguments: argparse.Namespace) -> Figures:
 def throughput(evaluator: Evaluator, arguments: argparse.Namespace) -> Figures:
     """Returns candidates a second through the whole evaluator, and the medians of their stages."""
     made, seconds = evaluations(evaluator, arguments.candidates, arguments.workers, first=30_000)
-    figures = {"candidates_per_s": len(made) / seconds}
-    return figures | {f"together_{name}_s": value for name, value in _stages(made).items()}
+    return {"candidates_per_s": len(made) / seconds, **_stages("together", made)}
 
 
 def starts(evaluator: Evaluator, arguments: argparse.Namespace) -> Figures:
@@ -184,7 +183,8 @@ def cuda(_: Evaluator, arguments: argparse.Namespace) -> Figures:
         figures = _medians("cuda", evaluator, arguments.repeats, first=40_000)
         made, seconds = evaluations(evaluator, arguments.candidates, arguments.workers, first=50_000)
     build_and_check_s = figures["cuda_build_s"] + figures["cuda_check_s"]
-    return figures | {"cuda_build_and_check_s": build_and_check_s, "cuda_candidates_per_s": len(made) / seconds}
+    figures |= {"cuda_build_and_check_s": build_and_check_s, "cuda_candidates_per_s": len(made) / seconds}
+    return figures | _stages("cuda_together", made)
 
 
 def _medians(name: str, evaluator: Evaluator, repeats: int, first: int) -> Figures:
@@ -195,13 +195,14 @@ def _medians(name: str, evaluator: Evaluator, repeats: int, first: int) -> Figur
         start = time.monotonic()
         made.append(evaluator.evaluate(renamed(seed, first + index), calibration))
         taken.append(time.monotonic() - start)
-    stages = {f"{name}_{stage}_s": value for stage, value in _stages(made[1:]).items()}
-    return {f"{name}_s": statistics.median(taken[1:]), **stages}
+    return {f"{name}_s": statistics.median(taken[1:]), **_stages(name, made[1:])}
 
 
-def _stages(made: Sequence[Evaluation]) -> Figures:
-    names = sorted({name for each in made for name in each.seconds})
-    return {name: statistics.median(each.seconds.get(name, 0.0) for each in made) for name in names}
+def _stages(name: str, made: Sequence[Evaluation]) -> Figures:
+    """Returns the median seconds of each stage, ``name_stage_s``."""
+    stages = sorted({stage for each in made for stage in each.seconds})
+    medians = (statistics.median(each.seconds.get(stage, 0.0) for each in made) for stage in stages)
+    return {f"{name}_{stage}_s": median for stage, median in zip(stages, medians, strict=True)}
 
 
 def ready(repeats: int) -> Figures:
