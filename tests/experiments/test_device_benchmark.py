@@ -35,9 +35,9 @@ def test_a_null_search_tells_the_best_and_the_worst_of_all_copies(evaluator):
 def test_a_candidate_alone_is_told_by_stage(evaluator):
     figures = alone(evaluator, ARGUMENTS)
 
-    assert {"alone_s", "alone_build_s", "alone_check_s", "alone_judge_s", "alone_queue_s", "alone_time_s"} == set(
-        figures
-    )
+    stages = ("build", "check", "judge", "queue", "rehearse", "time")
+
+    assert {"alone_s", *(f"alone_{stage}_s" for stage in stages)} == set(figures)
     assert all(value >= 0 for value in figures.values())
 
 
