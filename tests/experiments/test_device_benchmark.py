@@ -34,7 +34,6 @@ def test_a_null_search_tells_the_best_and_the_worst_of_all_copies(evaluator):
 
 def test_a_candidate_alone_is_told_by_stage(evaluator):
     figures = alone(evaluator, ARGUMENTS)
-
     stages = ("build", "check", "judge", "queue", "rehearse", "time")
 
     assert {"alone_s", *(f"alone_{stage}_s" for stage in stages)} == set(figures)
