@@ -38,8 +38,8 @@ def prepare_train(session: DeviceSession, exam: Exam, call_s: float) -> Train:
     specs = (*exam.task.inputs.values(), *exam.task.outputs.values())
     footprint = 1 + sum(math.prod(s.extent(workload.axes)) * np.dtype(s.dtype).itemsize for s in specs)
     most_bytes = min(_TRAIN_BYTES, session.memory_bytes // _SHARE) if session.memory_bytes else _TRAIN_BYTES
-    most = max(4, min(_MOST_CALLS, most_bytes // footprint))
-    calls = int(np.clip(math.ceil(_TRAIN_S / call_s), 4, most))
+    most = max(1, min(_MOST_CALLS, most_bytes // footprint))
+    calls = min(most, max(4, math.ceil(_TRAIN_S / call_s)))
     request = {"command": "train", "name": exam.name, "axes": dict(workload.axes), "variants": _unseen(exam, calls)}
     return Train(calls, bool(session.process.request(request)[0].get("captured")))
 

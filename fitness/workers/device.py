@@ -358,11 +358,13 @@ class Candidate:
 
     def outputs(self, axes):
         """Returns poisoned tensors for a kernel that is given its outputs; None for one that makes them."""
-        if not self.pointers:
-            return None
-        shapes = [[e if isinstance(e, int) else axes[e] for e in spec["shape"]] for spec in self.specs]
-        dtypes = [getattr(self.device.torch, spec["dtype"]) for spec in self.specs]
-        return [Owned(self.device, dtype, shape) for dtype, shape in zip(dtypes, shapes, strict=True)]
+        return [Owned(self.device, *form) for form in self.forms(axes)] if self.pointers else None
+
+    def forms(self, axes):
+        """Returns the declared dtype and shape of each output."""
+        dtypes = (getattr(self.device.torch, spec["dtype"]) for spec in self.specs)
+        shapes = ([e if isinstance(e, int) else axes[e] for e in spec["shape"]] for spec in self.specs)
+        return list(zip(dtypes, shapes, strict=True))
 
     def call(self, inputs, outputs, axes):
         """Calls the kernel; returns its outputs, whoever made them."""
@@ -550,21 +552,21 @@ class Session:
             kept.clear()
         return {}, {}
 
-    def places_like(self, entry):
-        """Returns guarded inputs like those of an entry of a pool, in each place that timed calls may find theirs.
+    def places_for(self, axes, like):
+        """Returns guarded inputs like some, in each place that timed calls of these sizes may find theirs.
 
-        And outputs of the last calls on them, which keep theirs: the next call gets memory elsewhere for its own. They
-        are as many as there are places, so those of outputs, one more, meet those of inputs in every combination.
+        And outputs of the last calls, which keep theirs: the next call gets memory elsewhere for its own. They are as
+        many as there are places, so those of outputs, one more, meet those of inputs in every combination.
         """
-        like = self.pools[entry]
-        form = tuple((tensor.dtype, tuple(tensor.shape)) for tensor in like)
-        if form not in self.places:
+        key = tuple(axes.items())
+        if key not in self.places:
             size = sum(tensor.numel() * tensor.element_size() for tensor in like)
+            size += sum(math.prod(shape) * dtype.itemsize for dtype, shape in self.candidate.forms(axes))
             most_bytes = min(PLACES_BYTES, (self.device.memory_bytes() or math.inf) // SHARE)
-            count = int(max(2, min(PLACES, most_bytes // (1 + 2 * size))))
-            self.places[form] = [[self.owned(tensor) for tensor in like] for _ in range(count)]
-            self.recent[form] = collections.deque(maxlen=count)
-        return self.places[form], self.recent[form]
+            count = int(max(1, min(PLACES, most_bytes // (1 + size))))
+            self.places[key] = [[self.owned(tensor) for tensor in like] for _ in range(count)]
+            self.recent[key] = collections.deque(maxlen=count)
+        return self.places[key], self.recent[key]
 
     def fill(self, tensors, variant):
         """Writes inputs that no call has seen: an entry of the pool, its rows rolled, times a factor a column."""
@@ -586,7 +588,7 @@ class Session:
         next decides about a percent of a short call's time.
         """
         axes, variants = message["axes"], message["variants"]
-        places, recent = self.places_like(variants[0]["entry"])
+        places, recent = self.places_for(axes, self.pools[variants[0]["entry"]])
         events = [[self.device.event() for _ in range(2)] for _ in variants]
         self.judged, facts = {}, {"forms": [], "tampered": [], "late": 0}
         self.device.hold(message["lead"])

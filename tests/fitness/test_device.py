@@ -299,6 +299,19 @@ def test_no_answer_of_a_check_stays_in_memory_for_who_computes_none(doubling, mo
     assert not (copies["y@0"].numpy() == 2 * x).any()
 
 
+@pytest.mark.parametrize(("rows", "places"), [(8, 8), (1 << 20, 7), (1 << 24, 1)])
+def test_timed_calls_have_fewer_places_the_more_memory_their_outputs_take(doubling, rows, places):
+    """A few numbers may become gigabytes, and many candidates wait with theirs."""
+    import torch
+
+    outputs = [(torch.float32, [rows, 16])]
+    doubling.candidate = SimpleNamespace(forms=lambda axes: outputs)
+    inputs, recent = doubling.places_for({"M": rows}, [torch.zeros(4)])
+
+    assert [places, places] == [len(inputs), recent.maxlen]
+    assert (inputs, recent) == doubling.places_for({"M": rows}, [torch.zeros(4)])
+
+
 @pytest.mark.parametrize(
     "task", [tasks.Conv1d(), tasks.Conv1dFloat16(), tasks.MultiBucketize()], ids=lambda task: task.name
 )
