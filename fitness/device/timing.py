@@ -33,7 +33,7 @@ _MOST_CALLS = 20
 _WARM_UP_S = 0.03
 _JUDGED_BLOCKS = 2
 _LEAST_S = 1e-9  # of a call
-_LEAD, _MOST_LEAD = 8, 64  # of launching before the device, in tenths of a millisecond
+_LEAD, _MOST_LEAD = 8, 64  # of launching before the device, in holds of the worker: 0.6 and 4.9 ms on an H200
 
 
 def check_on_device(session: DeviceSession, task: Task, cases: Sequence[Case], at_once_bytes: int) -> Findings:
@@ -176,7 +176,7 @@ def timed_block(
 ) -> Block:
     """Times ``calls`` calls on data that no call has seen; of one of them the outputs may be known.
 
-    The device starts on them when launching them has got ahead by ``lead`` tenths of a millisecond.
+    The device starts on them when launching them has got ahead by ``lead`` holds (`HOLD_CYCLES` of the worker).
 
     Raises:
         Failed: The worker says something impossible, or was tampered with.

@@ -1,11 +1,12 @@
 """Builds a CUDA source into a shared object without nvcc: NVRTC for the device, a C++ compiler for the host.
 
-Run in the sandbox as ``python -I build_cuda.py MANIFEST [ARGUMENT...]``. The manifest is that of `ahead_cuda` plus
-``host`` (a file: the source without device bodies, launches rewritten), ``headers`` (a folder with what it includes
-of CUDA), ``header``, ``command`` (argv of the C++ compiler with its flags), ``link`` (flags for a shared object) and
-``nvcc`` (argv that builds the whole source, slowly; empty where there is none). The arguments make the compiler read
-the header precompiled. Both compilers run side by side; what they say they cannot do is left to nvcc. Writes
-``kernel.so`` with the source's own ``kernel`` function.
+Run in the sandbox as ``python -I -S build_cuda.py MANIFEST [ARGUMENT...]``: it imports nothing but the standard
+library, and to look through an environment's packages would take longer than the rest of its start. The manifest is
+that of `ahead_cuda` plus ``host`` (a file: the source without device bodies, launches rewritten), ``headers`` (a folder
+with what it includes of CUDA), ``header``, ``command`` (argv of the C++ compiler with its flags), ``link`` (flags for a
+shared object) and ``nvcc`` (argv that builds the whole source, slowly; empty where there is none). The arguments make
+the compiler read the header precompiled. Both compilers run side by side; what they say they cannot do is left to nvcc.
+Writes ``kernel.so`` with the source's own ``kernel`` function.
 """
 
 import importlib.util

@@ -30,7 +30,7 @@ import time
 
 GUARD = 256  # elements on both sides of every tensor that this process owns
 PATTERN = 0x5A
-HOLD_CYCLES = 150_000  # a tenth of a millisecond
+HOLD_CYCLES = 150_000  # 76 µs on an H200
 ALIGNMENT = 256  # of arrays that are moved together
 SHARE = 128  # of a device's memory that one candidate may take for what only serves its timing: one of so many parts
 PLACES, PLACES_BYTES = 8, 1 << 29  # for inputs and outputs of timed calls: which it is makes a percent on an H200
@@ -159,7 +159,7 @@ class Device:
         return self.torch.cuda.Event(enable_timing=True) if self.gpu else CpuEvent()
 
     def hold(self, times=1):
-        """Keeps a GPU busy for some tenths of a millisecond: launching gets ahead of it."""
+        """Keeps a GPU busy for as many times `HOLD_CYCLES`: launching gets ahead of it."""
         if self.gpu:
             self.torch.cuda._sleep(times * HOLD_CYCLES)
 
@@ -562,11 +562,22 @@ class Session:
         if key not in self.places:
             size = sum(tensor.numel() * tensor.element_size() for tensor in like)
             size += sum(math.prod(shape) * dtype.itemsize for dtype, shape in self.candidate.forms(axes))
-            most_bytes = min(PLACES_BYTES, (self.device.memory_bytes() or math.inf) // SHARE)
+            most_bytes = min(PLACES_BYTES, (self.device.memory_bytes() or math.inf) / SHARE)
             count = int(max(1, min(PLACES, most_bytes // (1 + size))))
             self.places[key] = [[self.owned(tensor) for tensor in like] for _ in range(count)]
             self.recent[key] = collections.deque(maxlen=count)
         return self.places[key], self.recent[key]
+
+    def overwritten(self, places, recent):
+        """Returns around which inputs and outputs of timed calls something was written."""
+        rows = [("input", holders) for holders in places]
+        rows += [("output", outputs) for _, outputs in recent if outputs is not None]
+        claims = {
+            (row, f"memory around {what} {at} overwritten"): holder.intact()
+            for row, (what, holders) in enumerate(rows)
+            for at, holder in enumerate(holders)
+        }
+        return sorted({claim for _, claim in self.refuted(claims)})
 
     def fill(self, tensors, variant):
         """Writes inputs that no call has seen: an entry of the pool, its rows rolled, times a factor a column."""
@@ -584,8 +595,8 @@ class Session:
     def time(self, message, arrays):
         """Times one call a variant, with flushed caches before each; keeps the outputs of the judged ones.
 
-        Tells how many calls had ended before the next was launched: the device waits then, and what it is asked to do
-        next decides about a percent of a short call's time.
+        Tells how many calls had ended before the next was launched: nothing was queued behind them, which makes a
+        percent of a short call's time, and the device may have waited for the next.
         """
         axes, variants = message["axes"], message["variants"]
         places, recent = self.places_for(axes, self.pools[variants[0]["entry"]])
@@ -612,10 +623,7 @@ class Session:
                 facts["tampered"].append("it reserves a part of the L2 cache, which no flush reaches")
                 break
         self.device.synchronize()
-        guarded = [holder for holders in places for holder in holders]
-        facts["tampered"] += self.refuted(
-            {f"memory around input {n} overwritten": h.intact() for n, h in enumerate(guarded)}
-        )
+        facts["tampered"] += self.overwritten(places, recent)
         facts["times_us"] = [start.elapsed_time(end) * 1e3 for start, end in events[: i + 1]]
         return facts, {}
 

@@ -4,6 +4,7 @@ import dataclasses
 import importlib.util
 import os
 import shutil
+import subprocess
 
 import pytest
 
@@ -55,6 +56,16 @@ def test_a_seed_compiles_and_tells_its_registers(language, arch, metric):
     assert Status.OK == compilation.status, compilation.log
     assert compilation.static[metric] > 0
     assert compilation.artifact_bytes > 1000
+
+
+@NVRTC
+def test_the_driver_of_two_compilers_looks_through_no_packages(tmp_path):
+    """That is most of what a Python takes to start, and it is started for each candidate."""
+    argv = Cuda().build_ahead(RowSum().seed_kernel("cuda"), RowSum(), "sm_80", tmp_path).argv
+    python = argv[: next(at for at, argument in enumerate(argv) if argument.endswith(".py"))]
+    told = subprocess.run([*python, "-c", "import sys; print('site' in sys.modules)"], capture_output=True, check=True)
+
+    assert b"False" == told.stdout.strip()
 
 
 SHIPPED = [getattr(tasks, name) for name in tasks.__all__ if name != "TensorTask"]

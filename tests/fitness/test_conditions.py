@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from fitness import MachineError, TargetUnavailable
-from fitness.device import conditions
+from fitness.device import conditions, timing
 from fitness.device.conditions import Conditions, is_stranger, nvml_conditions, summary
 from fitness.device.timing import Block, DeviceStopwatch
 from fitness.series import Precision
@@ -163,6 +163,27 @@ def test_launching_gets_more_of_a_lead_where_a_device_waits_for_it_up_to_a_limit
     assert not stopwatch._wants_more_lead(rarely_waits, rarely_waits)
     assert [True] * 3 + [False] * 2 == [stopwatch._wants_more_lead(rarely_waits, waits) for _ in range(5)]
     assert 8 * before == stopwatch._lead
+
+
+def test_only_pairs_that_nothing_spoiled_count_and_the_others_are_told(monkeypatch):
+    """The first pair is hot; in the third the first of the two was launched late. Sides stand for what they take."""
+    looks, leads = iter([replace(QUIET, reasons=0x20), *[QUIET] * 5]), []
+
+    def block(side_s, exam, calls, flush, *, lead, judge_one):
+        number, is_late = len(leads) // 2, len(leads) == 4
+        leads.append(lead)
+        return Block(np.full(calls, 9.0 if number in (0, 2) else side_s), {}, calls * is_late)
+
+    monkeypatch.setattr(timing, "timed_block", block)
+    monkeypatch.setattr(timing, "seconds_of_train", lambda session, exam, claimed_s: None)
+    monkeypatch.setattr(DeviceStopwatch, "_warm_up", lambda stopwatch, exam: [20, 20])
+    stopwatch = DeviceStopwatch((1.0, 2.0), Precision(min_pairs=4, max_pairs=4), True, lambda: next(looks))
+    exam = SimpleNamespace(pool=SimpleNamespace(workload=SimpleNamespace(name="time-8")))
+    series = stopwatch.measure(exam, 60.0, np.random.default_rng(0))
+
+    assert ([1.0] * 4, [2.0] * 4) == (series.wall_s[0].tolist(), series.wall_s[1].tolist())
+    assert (2, 2) == (series.repeated, stopwatch.repeated)
+    assert [8] * 6 + [16] * 6 == leads
 
 
 def test_the_summary_is_one_sentence():

@@ -1,5 +1,6 @@
 """The worker in Python, with Triton's interpreter in place of a GPU: everything but the clock is real."""
 
+import ctypes
 import importlib.util
 import re
 from pathlib import Path
@@ -331,3 +332,60 @@ def test_worker_and_parent_make_the_same_inputs_of_a_variant(task, worker):
 
     expected = variant.instance(task, pool, exam.factors).inputs.values()
     assert [array.tobytes() for array in expected] == [tensor.numpy().tobytes() for tensor in made]
+
+
+class ByPointer:
+    """Stands in for a loaded shared object, which gets pointers: y = x + x, and ``beyond`` writes elsewhere."""
+
+    def __init__(self):
+        self.calls, self.beyond = 0, lambda x, y, count: None
+
+    def __call__(self, x, y, count, stream):
+        self.calls += 1
+        form = ctypes.c_float * count.value
+        given = form.from_address(x.value)
+        form.from_address(y.value)[:] = [2 * value for value in given]
+        self.beyond(x.value, y.value, count.value)
+
+
+@pytest.fixture
+def timed(worker, monkeypatch):
+    """A worker that is ready to time calls on eight numbers."""
+    monkeypatch.setenv("KERNELWRIGHT_DEVICE", "cpu")
+    session = worker.Session(None, worker.Device())
+    session.candidate = candidate = object.__new__(worker.Candidate)
+    candidate.device, candidate.axes, candidate.pointers = session.device, ("N",), True
+    candidate.function, candidate.specs = ByPointer(), [{"name": "y", "dtype": "float32", "shape": ["N"]}]
+    arrays = {"x": np.arange(8, dtype=np.float32), "factors@": np.ones(9, np.float32)}
+    session.pool({"name": "exam/0", "steady": []}, arrays)
+    return session
+
+
+def block(calls, lead=1):
+    variant = {"entry": "exam/0", "roll": 0, "shift": 0, "judged": False}
+    return {"axes": {"N": 8}, "variants": [variant] * calls, "flush": False, "lead": lead}
+
+
+@pytest.mark.parametrize("calls", [1, 3, 20])
+def test_a_block_has_one_lead_and_tells_which_calls_nothing_was_queued_behind(timed, worker, monkeypatch, calls):
+    holds = []
+    monkeypatch.setattr(timed.device, "hold", holds.append)
+    monkeypatch.setattr(worker.CpuEvent, "query", lambda event: True)
+    facts, _ = timed.time(block(calls, lead=5), {})
+
+    assert [5] == holds
+    assert (calls, calls - 1) == (len(facts["times_us"]), facts["late"])
+    assert [] == facts["tampered"]
+
+
+@pytest.mark.parametrize(("what", "late"), [("input", 1), ("input", 20), ("output", 13), ("output", 20)])
+def test_a_timed_call_that_writes_beside_its_tensors_is_found(timed, what, late):
+    """Around outputs of the last calls, which still are where they were."""
+
+    def beyond(x, y, count):
+        if timed.candidate.function.calls == late:
+            ctypes.c_float.from_address((x if what == "input" else y) + 4 * count).value = 7.0
+
+    timed.candidate.function.beyond = beyond
+
+    assert [f"memory around {what} 0 overwritten"] == timed.time(block(20), {})[0]["tampered"]
