@@ -566,7 +566,18 @@ class Session:
             count = int(max(1, min(PLACES, most_bytes // (1 + size))))
             self.places[key] = [[self.owned(tensor) for tensor in like] for _ in range(count)]
             self.recent[key] = collections.deque(maxlen=count)
+            self.memory_of_outputs(axes, count + 2)  # beside the last calls': the next one's, and a judged copy
         return self.places[key], self.recent[key]
+
+    def memory_of_outputs(self, axes, count):
+        """Returns memory for the outputs of as many calls; the allocator keeps it for them when it is given up.
+
+        To ask the driver takes long while others wake the device: a rehearsal has time for that, a timing slot has not.
+        """
+        guards = 2 * GUARD if self.candidate.pointers else 0
+        sizes = [(dtype, math.prod(shape) + guards) for dtype, shape in self.candidate.forms(axes)]
+        empty, name = self.device.torch.empty, self.device.name
+        return [empty(size, dtype=dtype, device=name) for _ in range(count) for dtype, size in sizes]
 
     def overwritten(self, places, recent):
         """Returns around which inputs and outputs of timed calls something was written."""

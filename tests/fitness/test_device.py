@@ -3,6 +3,7 @@
 import ctypes
 import importlib.util
 import re
+import weakref
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -306,7 +307,7 @@ def test_timed_calls_have_fewer_places_the_more_memory_their_outputs_take(doubli
     import torch
 
     outputs = [(torch.float32, [rows, 16])]
-    doubling.candidate = SimpleNamespace(forms=lambda axes: outputs)
+    doubling.candidate = SimpleNamespace(forms=lambda axes: outputs, pointers=False)
     inputs, recent = doubling.places_for({"M": rows}, [torch.zeros(4)])
 
     assert [places, places] == [len(inputs), recent.maxlen]
@@ -389,3 +390,23 @@ def test_a_timed_call_that_writes_beside_its_tensors_is_found(timed, what, late)
     timed.candidate.function.beyond = beyond
 
     assert [f"memory around {what} 0 overwritten"] == timed.time(block(20), {})[0]["tampered"]
+
+
+@pytest.mark.parametrize(("pointers", "elements"), [(True, 3 * 8 + 512), (False, 3 * 8)])
+def test_timed_calls_find_all_memory_of_their_outputs_allocated(timed, monkeypatch, pointers, elements):
+    """Eight calls keep theirs, one makes its own, and one was copied; a timing slot should not wait for a driver."""
+    torch, made, at_once = timed.device.torch, [], []
+
+    def empty(*arguments, real=torch.empty, **settings):
+        tensor = real(*arguments, **settings)
+        made.extend([weakref.ref(tensor)] * (tensor.numel() == elements))
+        at_once.append(sum(each() is not None for each in made))
+        return tensor
+
+    monkeypatch.setattr(torch, "empty", empty)
+    timed.candidate.pointers = pointers
+    timed.candidate.specs = [{"name": "y", "dtype": "float32", "shape": ["N", 3]}]
+    timed.places_for({"N": 8}, timed.pools["exam/0"])
+
+    assert 10 == max(at_once)
+    assert [None] * 10 == [each() for each in made]
