@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from ..bench import Bench
-from ..check import Case, Findings
+from ..check import Findings
 from ..contest import Contest, Rival
 from ..evaluation import Status
 from ..gate import Gate
@@ -26,11 +26,12 @@ from ..settings import Settings
 from ..static import Metrics
 from ..target import Target
 from ..task import Task
+from .cases import affordable, check_on_device
 from .conditions import Conditions, summary
 from .counters import Counters
 from .exam import Exam
 from .session import DeviceSession
-from .timing import DeviceStopwatch, check_on_device, profiled, rehearse
+from .timing import DeviceStopwatch, profiled, rehearse
 from .turns import Turns
 from .workers import START_S, Workers
 
@@ -76,11 +77,10 @@ class DeviceBench(Bench):
         session = self._load(artifact, device)
         try:
             at_once = _AT_ONCE_BYTES if self.target.measures_time else 0  # an interpreter is slow: it stops early
-            findings = check_on_device(session, self.task, self._cases(material), at_once)
+            cases = affordable(material.cases, int(getattr(self.target, "most_elements", 0)))
+            findings = check_on_device(session, self.task, cases, at_once)
             if self.target.measures_time:
-                exams, start, compiled_s = self._exams_of(material), time.monotonic(), session.compile_s
-                self._rehearse(session, exams)
-                findings.rehearse_s = time.monotonic() - start - (session.compile_s - compiled_s)
+                findings.rehearse_s = self._rehearse(session, self._exams_of(material))
             observed = self._profiled(session, material, device) if self.settings.profiler else ()
             if session.compile_s > self.settings.build_timeout_s:
                 limit = f"evaluator.build_timeout_s={self.settings.build_timeout_s:g}"
@@ -117,16 +117,6 @@ class DeviceBench(Bench):
             return self._helpers.submit(object_metrics, artifact.path, self.target.arch).result
         read = compiled_metrics(Path(session.folder.name) / "triton", self.target.arch)
         return self._helpers.submit(read).result
-
-    def _cases(self, material: Material) -> tuple[Case, ...]:
-        """Returns the cases that this target can afford."""
-        most = int(getattr(self.target, "most_elements", 0))
-        if not most:
-            return material.cases
-        sized = [(sum(array.size for array in case.instances[0].inputs.values()), case) for case in material.cases]
-        affordable = sorted((pair for pair in sized if pair[0] <= most), key=lambda pair: pair[0])
-        chosen = affordable[:: max(1, -(-len(affordable) // 12))] or [min(sized, key=lambda pair: pair[0])]
-        return tuple(case for _, case in chosen)
 
     def contest(
         self, first: Artifact, second: Artifact, material: Material, device: int, rng: np.random.Generator
@@ -197,9 +187,12 @@ class DeviceBench(Bench):
         conditions = getattr(self.target, "conditions", None)
         return lambda: conditions(device) if conditions is not None else None
 
-    def _rehearse(self, session: DeviceSession, exams: Sequence[Exam]) -> None:
+    def _rehearse(self, session: DeviceSession, exams: Sequence[Exam]) -> float:
+        """Returns the seconds that it takes beside compiling."""
         session.limit(self.settings.build_timeout_s + self.settings.run_timeout_s)
+        start, compiled_s = time.monotonic(), session.compile_s
         rehearse(session, exams, self._is_cold)
+        return time.monotonic() - start - (session.compile_s - compiled_s)
 
     def _profiled(self, session: DeviceSession, material: Material, device: int) -> tuple[str, ...]:
         with self._turns(device).together():

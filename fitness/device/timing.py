@@ -1,31 +1,27 @@
-"""The check and the time stage on a GPU: the worker runs, this process judges."""
+"""The time stage on a GPU: the worker runs, this process judges."""
 
 from __future__ import annotations
 
 import math
 import secrets
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 
-from ..check import Case, Findings
-from ..compare import Array, judge, same_bits
 from ..errors import MachineError
 from ..evaluation import Status
 from ..series import Precision, Series
 from ..session import Failed
 from ..statistics import FloatArray
-from ..task import Task
 from .conditions import Conditions
 from .exam import Exam, Variant
-from .process import Arrays
 from .profiler import launches
 from .sample import Sample
-from .session import WHOLE, Call, DeviceSession, told_tampering
+from .session import WHOLE, DeviceSession, told_tampering
 from .train import prepare_train, seconds_of_train
 
 _BLOCK_S = 2e-3
@@ -34,68 +30,6 @@ _WARM_UP_S = 0.03
 _JUDGED_BLOCKS = 2
 _LEAST_S = 1e-9  # of a call
 _LEAD, _MOST_LEAD = 8, 64  # of launching before the device, in holds of the worker: 0.6 and 4.9 ms on an H200
-
-
-def check_on_device(session: DeviceSession, task: Task, cases: Sequence[Case], at_once_bytes: int) -> Findings:
-    """Judges a loaded kernel on all cases: equal inputs twice, then each other set of data of the same sizes.
-
-    Args:
-        session: The kernel's.
-        task: What it computes.
-        cases: What it must get right.
-        at_once_bytes: Cases that are no larger together go to the worker at once; a wrong one among them stops no
-            other, but a GPU that many share is waited for less often.
-
-    Raises:
-        Failed: The kernel is not right.
-    """
-    drawn = [cases[index] for index in np.random.default_rng(secrets.randbits(64)).permutation(len(cases))]
-    for group in groups(drawn, at_once_bytes):
-        calls: list[Call] = []
-        sets: list[Mapping[str, Array]] = []
-        for case in group:
-            first = len(sets)
-            sets += [instance.inputs for instance in case.instances]
-            calls += [(case.workload.axes, number) for number in (first, *range(first, len(sets)))]
-        answers = iter(session.call(calls, sets))
-        for case in group:
-            _judge_case(session, task, case, [next(answers) for _ in range(1 + len(case.instances))])
-    if session.launches and cases:
-        largest = max(cases, key=size_of)
-        session.look_for_ghosts(largest.workload.axes, largest.instances[2])
-    return Findings(session.max_rel_error, session.flags)
-
-
-def _judge_case(session: DeviceSession, task: Task, case: Case, answers: Sequence[Arrays]) -> None:
-    """Judges the outputs of two calls on the first set of data, and of one on each other."""
-    label, (first, *others), (before, after, *further) = case.workload.name, case.instances, answers
-    session.judge(before, first, label)
-    if not same_bits(before, after) and (task.repeatable or not judge(after, first.expected, first.tolerance).is_right):
-        raise Failed(Status.UNREPEATABLE, f"{label}: two calls on equal inputs give different results")
-    for outputs, instance in zip(further, others, strict=True):
-        session.judge(outputs, instance, label)
-
-
-def groups(cases: Sequence[Case], most_bytes: int) -> Iterator[list[Case]]:
-    """Yields cases in groups that are no larger, unless it is a single case."""
-    group: list[Case] = []
-    left = most_bytes
-    for case in cases:
-        size = size_of(case)
-        if group and size > left:
-            yield group
-            group, left = [], most_bytes
-        group.append(case)
-        left -= size
-    if group:
-        yield group
-
-
-def size_of(case: Case) -> int:
-    """Returns bytes of what goes to a worker and, roughly, comes back."""
-    one = case.instances[0]
-    outputs = sum(array.nbytes for array in one.expected.values())
-    return len(case.instances) * (sum(array.nbytes for array in one.inputs.values()) + outputs)
 
 
 def rehearse(session: DeviceSession, exams: Sequence[Exam], flush: bool) -> None:

@@ -9,9 +9,9 @@ import pytest
 from fitness import Calibration, Evaluator, Kernel, Status
 from fitness.check import is_sorted
 from fitness.device import timing
+from fitness.device.cases import affordable, groups, size_of
 from fitness.device.exam import Exam, Variant, steady
 from fitness.device.profiler import launches
-from fitness.device.timing import groups, size_of
 from fitness.languages import Cpp, Torch
 from fitness.material import Material
 from fitness.pool import Pool
@@ -169,6 +169,17 @@ def test_cases_go_together_as_long_as_they_are_small():
     assert [cases] == list(groups(cases, sum(map(size_of, cases))))
     assert cases == [case for group in groups(cases, 3 * size) for case in group]
     assert all(len(group) == 1 or sum(map(size_of, group)) <= 3 * size for group in groups(cases, 3 * size))
+
+
+def test_an_interpreter_gets_few_and_small_cases():
+    cases = Material.draw(TASK, np.random.default_rng(0)).cases
+    elements = [case.instances[0].inputs["x"].size for case in affordable(cases, 100)]
+
+    assert cases == affordable(cases, 0)
+    assert elements == sorted(elements)
+    assert max(elements) <= 100
+    assert 12 <= len(affordable(cases * 20, 100)) < 24
+    assert [min(cases, key=size_of)] == affordable(cases, 1)
 
 
 def test_an_honest_kernel_is_timed(evaluator):
