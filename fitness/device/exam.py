@@ -102,6 +102,12 @@ class Exam:
             instances = tuple(threads.map(known, variants))
         return cls(secrets.token_hex(8), task, pool, variants, instances, steady(pool), factors)
 
+    @property
+    def call_bytes(self) -> int:
+        """Bytes of a call's inputs and outputs; at least one."""
+        specs = (*self.task.inputs.values(), *self.task.outputs.values())
+        return 1 + sum(math.prod(s.extent(self.pool.workload.axes)) * np.dtype(s.dtype).itemsize for s in specs)
+
     def block_question(self, asked: int) -> int:
         """Returns the index of the variant to judge in a block of a worker that was ``asked`` so often before.
 

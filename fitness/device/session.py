@@ -24,6 +24,7 @@ from ..evaluation import JSON, Status
 from ..sandbox import Cell, Limits, Sandbox
 from ..session import Artifact, Failed
 from ..task import Task
+from .exam import Exam
 from .process import DISK_BYTES, Arrays, DeviceProcess
 from .sample import Sample
 from .zygote import Zygote
@@ -31,6 +32,10 @@ from .zygote import Zygote
 _WORKER = Path(__file__).resolve().parent.parent / "workers" / "device.py"
 _PINGS = 5
 _SPARE_BYTES = 1 << 24
+_TIMING_BYTES, _SHARE = (
+    1 << 29,
+    128,
+)  # for blocks, and again for trains: at most that, and that part of a device's memory
 WHOLE = Sample()
 Call = tuple[Mapping[str, int], int]
 """Sizes of a call, and the number of its set of inputs."""
@@ -65,6 +70,7 @@ class DeviceSession:
         questions: By the name of an exam, how many timed calls were asked for with known outputs.
         round_trip_s: What asking and answering takes, measured before the worker has met its candidate.
         memory_bytes: Of its device, told before; 0 for none.
+        room: By the name of an exam, how many calls' inputs and outputs may be kept for its blocks, and for its train.
     """
 
     process: DeviceProcess
@@ -77,8 +83,14 @@ class DeviceSession:
     trains: dict[str, Train] = field(default_factory=dict)
     round_trip_s: float = 0.0
     memory_bytes: int = 0
+    room: dict[str, int] = field(default_factory=dict)
     questions: Counter[str] = field(default_factory=Counter)
     _unjudged: list[tuple[Arrays, Callable[[], Instance], Sample, str]] = field(default_factory=list)
+
+    def make_room(self, exams: Sequence[Exam]) -> None:
+        """Shares the memory that timing may take among exams: a part of a device's, as many candidates wait there."""
+        most_bytes = min(_TIMING_BYTES, self.memory_bytes // _SHARE) if self.memory_bytes else _TIMING_BYTES
+        self.room = {exam.name: max(1, most_bytes // len(exams) // exam.call_bytes) for exam in exams}
 
     def limit(self, seconds: float) -> None:
         """Lets every answer from now on be late after ``seconds``."""

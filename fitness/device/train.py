@@ -6,15 +6,11 @@ import math
 import secrets
 import time
 
-import numpy as np
-
 from ..evaluation import Status
 from ..session import Failed
 from .exam import Exam, Variant
 from .session import DeviceSession, Train
 
-_TRAIN_BYTES = 1 << 29  # of inputs and outputs: each call has its own
-_SHARE = 128  # of a device's memory: many candidates wait with theirs
 _TRAIN_S = 2e-3
 _MOST_CALLS = 200
 _REPLAYS = 3
@@ -27,20 +23,16 @@ def prepare_train(session: DeviceSession, exam: Exam, call_s: float) -> Train:
     """Has a train of calls captured, if it can be, before anybody waits for the device: that takes memory and time.
 
     Args:
-        session: The kernel's; it has the exam's pool.
+        session: The kernel's; it has the exam's pool, and room for it.
         exam: What the calls compute.
         call_s: What one takes, roughly.
 
     Raises:
         Failed: The process is gone.
     """
-    workload = exam.pool.workload
-    specs = (*exam.task.inputs.values(), *exam.task.outputs.values())
-    footprint = 1 + sum(math.prod(s.extent(workload.axes)) * np.dtype(s.dtype).itemsize for s in specs)
-    most_bytes = min(_TRAIN_BYTES, session.memory_bytes // _SHARE) if session.memory_bytes else _TRAIN_BYTES
-    most = max(1, min(_MOST_CALLS, most_bytes // footprint))
-    calls = min(most, max(4, math.ceil(_TRAIN_S / call_s)))
-    request = {"command": "train", "name": exam.name, "axes": dict(workload.axes), "variants": _unseen(exam, calls)}
+    calls = min(session.room[exam.name], _MOST_CALLS, max(4, math.ceil(_TRAIN_S / call_s)))
+    axes, variants = dict(exam.pool.workload.axes), _unseen(exam, calls)
+    request = {"command": "train", "name": exam.name, "axes": axes, "variants": variants}
     return Train(calls, bool(session.process.request(request)[0].get("captured")))
 
 

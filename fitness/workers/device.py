@@ -32,8 +32,6 @@ GUARD = 256  # elements on both sides of every tensor that this process owns
 PATTERN = 0x5A
 HOLD_CYCLES = 150_000  # 76 µs on an H200
 ALIGNMENT = 256  # of arrays that are moved together
-SHARE = 128  # of a device's memory that one candidate may take for what only serves its timing: one of so many parts
-PLACES, PLACES_BYTES = 8, 1 << 29  # for inputs and outputs of timed calls: which it is makes a percent on an H200
 PERSISTING_L2_CACHE_SIZE = 0x06  # a CUlimit
 
 
@@ -552,7 +550,7 @@ class Session:
             kept.clear()
         return {}, {}
 
-    def places_for(self, axes, like):
+    def places_for(self, axes, like, count):
         """Returns guarded inputs like some, in each place that timed calls of these sizes may find theirs.
 
         And outputs of the last calls, which keep theirs: the next call gets memory elsewhere for its own. They are as
@@ -560,10 +558,6 @@ class Session:
         """
         key = tuple(axes.items())
         if key not in self.places:
-            size = sum(tensor.numel() * tensor.element_size() for tensor in like)
-            size += sum(math.prod(shape) * dtype.itemsize for dtype, shape in self.candidate.forms(axes))
-            most_bytes = min(PLACES_BYTES, (self.device.memory_bytes() or math.inf) / SHARE)
-            count = int(max(1, min(PLACES, most_bytes // (1 + size))))
             self.places[key] = [[self.owned(tensor) for tensor in like] for _ in range(count)]
             self.recent[key] = collections.deque(maxlen=count)
             self.memory_of_outputs(axes, count + 2)  # beside the last calls': the next one's, and a judged copy
@@ -610,7 +604,7 @@ class Session:
         percent of a short call's time, and the device may have waited for the next.
         """
         axes, variants = message["axes"], message["variants"]
-        places, recent = self.places_for(axes, self.pools[variants[0]["entry"]])
+        places, recent = self.places_for(axes, self.pools[variants[0]["entry"]], message["places"])
         events = [[self.device.event() for _ in range(2)] for _ in variants]
         self.judged, facts = {}, {"forms": [], "tampered": [], "late": 0}
         self.device.hold(message["lead"])

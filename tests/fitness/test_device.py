@@ -301,19 +301,6 @@ def test_no_answer_of_a_check_stays_in_memory_for_who_computes_none(doubling, mo
     assert not (copies["y@0"].numpy() == 2 * x).any()
 
 
-@pytest.mark.parametrize(("rows", "places"), [(8, 8), (1 << 20, 7), (1 << 24, 1)])
-def test_timed_calls_have_fewer_places_the_more_memory_their_outputs_take(doubling, rows, places):
-    """A few numbers may become gigabytes, and many candidates wait with theirs."""
-    import torch
-
-    outputs = [(torch.float32, [rows, 16])]
-    doubling.candidate = SimpleNamespace(forms=lambda axes: outputs, pointers=False)
-    inputs, recent = doubling.places_for({"M": rows}, [torch.zeros(4)])
-
-    assert [places, places] == [len(inputs), recent.maxlen]
-    assert (inputs, recent) == doubling.places_for({"M": rows}, [torch.zeros(4)])
-
-
 @pytest.mark.parametrize(
     "task", [tasks.Conv1d(), tasks.Conv1dFloat16(), tasks.MultiBucketize()], ids=lambda task: task.name
 )
@@ -364,7 +351,7 @@ def timed(worker, monkeypatch):
 
 def block(calls, lead=1):
     variant = {"entry": "exam/0", "roll": 0, "shift": 0, "judged": False}
-    return {"axes": {"N": 8}, "variants": [variant] * calls, "flush": False, "lead": lead}
+    return {"axes": {"N": 8}, "variants": [variant] * calls, "places": 8, "flush": False, "lead": lead}
 
 
 @pytest.mark.parametrize("calls", [1, 3, 20])
@@ -406,7 +393,7 @@ def test_timed_calls_find_all_memory_of_their_outputs_allocated(timed, monkeypat
     monkeypatch.setattr(torch, "empty", empty)
     timed.candidate.pointers = pointers
     timed.candidate.specs = [{"name": "y", "dtype": "float32", "shape": ["N", 3]}]
-    timed.places_for({"N": 8}, timed.pools["exam/0"])
+    timed.places_for({"N": 8}, timed.pools["exam/0"], 8)
 
     assert 10 == max(at_once)
     assert [None] * 10 == [each() for each in made]

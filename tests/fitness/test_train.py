@@ -59,6 +59,7 @@ class Worker:
 
 def train(worker):
     session = DeviceSession(worker, TASK, None)
+    session.make_room([EXAM])
     session.trains[EXAM.name] = prepare_train(session, EXAM, CLAIMED_S)
     seen_s = seconds_of_train(session, EXAM, CLAIMED_S)
     session.judge_kept()
@@ -69,8 +70,22 @@ def train(worker):
 def test_a_train_takes_a_small_part_of_the_memory(memory_bytes, calls):
     """Calls of 8 rows of 16 numbers, and their sums, have 544 bytes each."""
     session = DeviceSession(Worker([1.0]), TASK, None, memory_bytes=memory_bytes)
+    session.make_room([EXAM])
 
     assert calls == prepare_train(session, EXAM, 1e-6).calls
+
+
+def test_exams_share_the_memory_that_timing_may_take():
+    """A few numbers may become gigabytes, and many candidates wait with theirs."""
+    small, large = SimpleNamespace(name="small", call_bytes=1 << 20), SimpleNamespace(name="large", call_bytes=1 << 33)
+    session = DeviceSession(Worker([1.0]), TASK, None, memory_bytes=24 << 30)
+    rooms = []
+    for exams in ([small], [small, large]):
+        session.make_room(exams)
+        rooms.append(session.room)
+
+    assert [{"small": 192}, {"small": 96, "large": 1}] == rooms
+    assert 8 * 16 * 4 + 8 * 4 == EXAM.call_bytes - 1
 
 
 def test_a_claim_that_the_clock_bears_out_is_believed():
@@ -144,6 +159,7 @@ def test_times_that_no_clock_tells_are_suspect(times_us):
         return {"forms": [], "tampered": [], "times_us": times_us}, {}
 
     session = DeviceSession(SimpleNamespace(request=request), TASK, None)
+    session.make_room([EXAM])
     with pytest.raises(Failed) as failed:
         timed_block(session, EXAM, 2, flush=False)
 
