@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .cache import Cache, cache_folder, digest_of
+from .disk import remove
 from .errors import MachineError
 from .evaluation import Status
 from .kernel import Kernel
@@ -162,7 +163,7 @@ def scratch() -> Iterator[Path]:
     try:
         yield folder
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        remove(folder)
 
 
 def sweep() -> None:
@@ -170,7 +171,7 @@ def sweep() -> None:
     for folder in (cache_folder() / "scratch").glob("*-*"):
         owner = folder.name.split("-")[0]
         if owner.isdigit() and not Path("/proc", owner).exists():
-            shutil.rmtree(folder, ignore_errors=True)
+            remove(folder)
 
 
 def _verdict(status: int | None, log: str) -> Failed:

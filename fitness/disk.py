@@ -1,12 +1,15 @@
-"""What a process in a sandbox has written: a limit on each file is none on their sum."""
+"""What a process in a sandbox has written: a limit on each file is none on their sum, and a file may be anything."""
 
 from __future__ import annotations
 
 import contextlib
 import errno
+import itertools
 import math
 import os
+import shutil
 import stat
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -64,3 +67,49 @@ def _unnamed(pid: int, device: int) -> Iterator[os.stat_result]:
                     found = descriptor.stat()
                     if stat.S_ISREG(found.st_mode) and found.st_nlink == 0 and found.st_dev == device:
                         yield found
+
+
+class Scratch(tempfile.TemporaryDirectory[str]):
+    """A temporary folder that goes at the end whatever was put into it."""
+
+    def __init__(self, parent: Path | None = None) -> None:
+        super().__init__(prefix="kernelwright-", dir=parent, ignore_cleanup_errors=True)
+
+    def cleanup(self) -> None:
+        """Removes it."""
+        _flatten(Path(self.name))
+        super().cleanup()
+
+
+def remove(folder: Path) -> None:
+    """Removes a folder whatever was put into it; what cannot be removed stays."""
+    _flatten(folder)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _flatten(top: Path) -> None:
+    """Moves all folders right below ``top``: removing a deep tree takes a call, a file and a longer path a level."""
+    waiting, numbers = [top], itertools.count()
+    while waiting:
+        folder = waiting.pop()
+        with contextlib.suppress(OSError):
+            folder.chmod(0o700)
+            with os.scandir(folder) as entries:
+                inner = [Path(entry.path) for entry in entries if entry.is_dir(follow_symlinks=False)]
+            for each in inner:
+                place = each if folder == top else top / f".{next(numbers)}.{os.urandom(8).hex()}"
+                with contextlib.suppress(OSError):
+                    each.rename(place)
+                    waiting.append(place)
+
+
+def read_plain(path: Path, most_bytes: int) -> bytes:
+    """Returns the first ``most_bytes`` of a file that somebody may turn into anything at any moment.
+
+    Raises:
+        OSError: It is no plain file, or cannot be read.
+    """
+    with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError(errno.EINVAL, "no plain file", str(path))
+        return file.read(most_bytes)

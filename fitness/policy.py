@@ -64,9 +64,12 @@ def screen(kernel: Kernel, most_bytes: int) -> None:
     """Refuses what is not worth a compiler.
 
     Raises:
-        Failed: It is too long, holds a NUL or no entry point.
+        Failed: It is too long, is no Unicode text, holds a NUL or no entry point.
     """
-    size = len(kernel.source.encode("utf-8", "surrogatepass"))
+    try:
+        size = len(kernel.source.encode("utf-8"))
+    except UnicodeEncodeError as error:  # half of a surrogate pair, as JSON may hold it
+        raise Failed(Status.REJECTED, f"the source is no Unicode text (character {error.start})") from error
     if size > most_bytes:
         raise Failed(Status.REJECTED, f"the source has {size} bytes; {most_bytes} are allowed")
     if "\0" in kernel.source:

@@ -165,7 +165,11 @@ class Sandbox:
         start = time.monotonic()
         with self.start(cell, limits, options or {}, command) as confined:
             status, flooded = _watched(confined, cell, limits)
-        told = f"\nstopped: its files took more than {limits.disk_bytes >> 20} MiB" if flooded else ""
+        told = (
+            f"\nstopped: its files took more than {limits.disk_bytes >> 20} MiB, or cannot be counted"
+            if flooded
+            else ""
+        )
         return Completed(status, confined.log + told, time.monotonic() - start, flooded)
 
     def _runner(

@@ -16,9 +16,7 @@ import logging
 import math
 import os
 import re
-import stat
 import sys
-import tempfile
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -26,6 +24,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ..disk import Scratch, read_plain
 from ..errors import SandboxError
 from ..evaluation import JSON
 from ..logs import plain
@@ -131,7 +130,7 @@ class Counters:
         metrics = self._probed(environment)
         if not metrics:
             return ()
-        with tempfile.TemporaryDirectory(prefix="kernelwright-", ignore_cleanup_errors=True) as folder:
+        with Scratch() as folder:
             scratch = Path(folder)
             (scratch / artifact.path.name).write_bytes(artifact.path.read_bytes())
             for number, array in enumerate(inputs.values()):
@@ -150,7 +149,7 @@ class Counters:
             return self._metrics
 
     def _probe(self, environment: Mapping[str, str]) -> tuple[tuple[str, ...], str]:
-        with tempfile.TemporaryDirectory(prefix="kernelwright-", ignore_cleanup_errors=True) as folder:
+        with Scratch() as folder:
             scratch = Path(folder)
             try:
                 ask = ("/bin/sh", "-c", f'"$0" --query-metrics > {_LISTING}', self._tool)
@@ -279,9 +278,6 @@ def reason(log: str) -> str:
 def _text(path: Path) -> str:
     """Reads a file that a candidate may have turned into anything; empty where it is no plain file."""
     try:
-        with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                return ""
-            return file.read(_MOST_BYTES).decode("utf-8", "replace")
+        return read_plain(path, _MOST_BYTES).decode("utf-8", "replace")
     except OSError:
         return ""

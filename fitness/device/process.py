@@ -145,7 +145,9 @@ class DeviceProcess:
             if poll.poll(min(left_s, _LOOK_S) * 1e3):
                 return
             if used_bytes(self._folder, self._confined.pid) > DISK_BYTES:
-                raise Failed(Status.CRASHED, f"stopped: its files took more than {DISK_BYTES >> 20} MiB")
+                raise Failed(
+                    Status.CRASHED, f"stopped: its files took more than {DISK_BYTES >> 20} MiB, or cannot be counted"
+                )
         raise Failed(Status.RUN_TIMEOUT, f"stopped at its time limit\n{self._confined.log}".strip())
 
     def _gone(self) -> Failed:

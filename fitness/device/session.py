@@ -6,7 +6,6 @@ import math
 import os
 import shutil
 import sys
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -19,6 +18,7 @@ import numpy as np
 from ..ahead import python_reads
 from ..check import Instance
 from ..compare import Array, judge
+from ..disk import Scratch
 from ..errors import TargetUnavailable
 from ..evaluation import JSON, Status
 from ..sandbox import Cell, Limits, Sandbox
@@ -75,7 +75,7 @@ class DeviceSession:
 
     process: DeviceProcess
     task: Task
-    folder: tempfile.TemporaryDirectory[str]
+    folder: Scratch
     max_rel_error: float = 0.0
     flags: set[str] = field(default_factory=set)
     launches: bool = False
@@ -327,7 +327,7 @@ def start_device(
         TargetUnavailable: It does not come up.
     """
     parent = zygote.folder if zygote else None
-    folder = tempfile.TemporaryDirectory(prefix="kernelwright-", dir=parent, ignore_cleanup_errors=True)
+    folder = Scratch(parent)
     Path(folder.name).chmod(0o777)
     if zygote is not None and zygote.caches.is_dir():
         shutil.copytree(zygote.caches, Path(folder.name) / "triton")
@@ -354,7 +354,7 @@ def start_device(
     return _greet(DeviceProcess(confined, theirs[0], ours[1], Path(folder.name)), task, folder)
 
 
-def _greet(process: DeviceProcess, task: Task, folder: tempfile.TemporaryDirectory[str]) -> DeviceSession:
+def _greet(process: DeviceProcess, task: Task, folder: Scratch) -> DeviceSession:
     """Waits until the device is awake, and measures a round trip."""
     trips_s = []
     try:

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Self
 
 from ..confined import Confined, log_file, socket_pair
+from ..disk import Scratch
 from ..errors import SandboxError
 from ..native import driver, native
 from ..sandbox import Cell, Limits, Sandbox
@@ -50,7 +51,7 @@ class Zygote:
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
-        self._folder = tempfile.TemporaryDirectory(prefix="kernelwright-", ignore_cleanup_errors=True)
+        self._folder = Scratch()
         self.folder = Path(self._folder.name)
         self.caches = self.folder / "triton"
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import importlib.util
 import os
-import shutil
 import sys
 import tempfile
 import threading
@@ -18,6 +17,7 @@ from typing import Any
 from ..ahead import python_reads
 from ..compiler import find_compiler
 from ..device.process import Arrays, DeviceProcess
+from ..disk import remove
 from ..errors import TaskError, ToolchainError
 from ..evaluation import JSON
 from ..sandbox import Cell, Limits, find_sandbox
@@ -119,7 +119,7 @@ class Reference:
 def _put_away(running: list[DeviceProcess], folder: Path) -> None:
     for process in running:
         process.close()
-    shutil.rmtree(folder, ignore_errors=True)
+    remove(folder)
 
 
 @functools.lru_cache(maxsize=4)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import os
-import stat
 import tempfile
 from collections.abc import Callable
 from contextlib import suppress
@@ -13,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..ahead import AheadBuild
+from ..disk import read_plain
 from ..kernel import Kernel
 from ..language import Build
 from ..static import (
@@ -106,10 +105,7 @@ def _copied(path: Path, own: Path, most_bytes: int) -> int:
     That is 0, with nothing copied, unless it is a plain file of ``most_bytes`` at most, and where the disk is full.
     """
     try:
-        with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                return 0
-            data = file.read(max(0, most_bytes) + 1)
+        data = read_plain(path, max(0, most_bytes) + 1)
         if len(data) > most_bytes:
             return 0
         own.write_bytes(data)

@@ -132,6 +132,8 @@ HONEST = {
     "prints": "print('hello')\nreturn x.sum(1)",
     "scratch of its own": "scratch = torch.empty_like(x)\nscratch.copy_(x)\nreturn scratch.sum(1)",
     "a tuple of one": "return (x.sum(1),)",
+    "folders within folders": "import os\nhome = os.getcwd()\nfor _ in range(1500):\n    os.makedirs('d', exist_ok=True)\n"
+    "    os.chdir('d')\nos.chdir(home)\nreturn x.sum(1)",
     "non-contiguous output": "return torch.stack([x.sum(1), x.sum(1)], 1)[:, 0]",
 }
 

@@ -19,6 +19,10 @@ def test_a_nul_is_refused():
     refused("void kernel();\0")
 
 
+def test_half_a_character_is_refused():
+    refused("void kernel(); // \ud800")
+
+
 def test_a_source_without_the_entry_point_is_refused():
     refused("void kernels();")
 
