@@ -59,7 +59,10 @@ def _command(argv: Sequence[str]) -> int:
         path = own.get("kernel")
         kernel = read_kernel(Path(path), task, language) if path else task.seed_kernel(language.name)
         if not isinstance(language, AheadLanguage):
-            raise ConfigError(f"language={language.name}: compiles only for the machine that it runs on")
+            choose = (
+                "choose cuda, cute, flydsl, hip or triton, or judge it where it runs: python -m experiments.evaluate"
+            )
+            raise ConfigError(f"language={language.name} does not compile ahead of time; {choose}")
         compilation = compile_ahead(kernel, task, language, own["arch"])
     print(json.dumps(compilation.to_json()))
     return 0

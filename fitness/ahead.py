@@ -7,7 +7,6 @@ import os
 import re
 import sys
 import sysconfig
-import tempfile
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,14 +14,19 @@ from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from .compiler import find_compiler
-from .errors import TaskError
+from .disk import Scratch
+from .errors import TaskError, ToolchainError
 from .evaluation import JSON, Status
 from .kernel import Kernel
 from .logs import plain
+from .policy import screen
 from .sandbox import Cell, Completed, Limits, find_sandbox
+from .session import Failed
+from .settings import Settings
 from .task import Task
 
 SCHEMA = "kernelwright.compilation/1"
+_MOST_BYTES = 1 << 28  # of a file that is read here
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +68,10 @@ class AheadLanguage(Protocol):
         ...
 
     def static_metrics(self, workdir: Path, arch: str, log: str) -> Mapping[str, float]:
-        """Reads what the artifacts in ``workdir`` and the compiler's ``log`` tell."""
+        """Reads what the artifacts in ``workdir`` and the compiler's ``log`` tell; empty without a kernel in them.
+
+        A source's own code may have written them: whatever this raises is said of the kernel.
+        """
         ...
 
 
@@ -113,26 +120,48 @@ def compile_ahead(
     """
     if not any(fnmatch.fnmatch(arch, pattern) for pattern in language.architectures):
         raise TaskError(f"{language.name} compiles for {', '.join(language.architectures)}, not for {arch!r}")
-    if not re.search(rf"\b{re.escape(kernel.entry_point)}\b", kernel.source):
-        return Compilation(Status.REJECTED, arch, log=f"no entry point {kernel.entry_point!r} in the source")
-    with tempfile.TemporaryDirectory(prefix="kernelwright-") as folder:
+    if not re.fullmatch(r"[a-z]+_?\d[\da-z:+-]*", arch):
+        raise TaskError(f"arch={arch!r} is no name of an architecture; write it as in sm_90a or gfx942")
+    try:
+        screen(kernel, Settings().source_bytes)
+    except Failed as failure:
+        return Compilation(failure.status, arch, log=failure.log)
+    with Scratch() as folder:
         workdir = Path(folder)
         workdir.chmod(0o777)  # the sandbox's user is another one
         build = language.build_ahead(kernel, task, arch, workdir)
         done = _run(build, workdir, timeout_s)
-        status = _status(done)
+        status, log = _status(done), plain(done.log)
+        if done.status is None and not done.flooded:
+            log = f"the compiler was stopped after {timeout_s:g} s\n{log}".strip()
         for path in workdir.iterdir():  # a candidate's module has run there: a pipe would never be read to its end
             if path.is_symlink() or not (path.is_file() or path.is_dir()):
                 path.unlink()
         artifacts = sorted(path for path in workdir.glob(build.artifacts) if path.is_file())
-        if status is Status.OK and not artifacts:
-            status = Status.BUILD_FAILED
         started = time.perf_counter()
-        static = language.static_metrics(workdir, arch, done.log) if status is Status.OK else {}
+        static, trouble = _read(language, workdir, arch, done.log) if status is Status.OK else ({}, "")
+        if trouble:
+            status, log = Status.BUILD_FAILED, f"{log}\n{trouble}".strip()
         seconds = {"build": done.wall_s, "read": time.perf_counter() - started}
-        size = sum(path.stat().st_size for path in artifacts) if status is Status.OK else 0
-        log = plain(done.log)
+        size = sum(path.stat().st_size for path in artifacts) if static else 0
         return Compilation(status, arch, {**static, "artifacts": len(artifacts)} if static else {}, size, log, seconds)
+
+
+def _read(language: AheadLanguage, workdir: Path, arch: str, log: str) -> tuple[Mapping[str, float], str]:
+    """Returns what was built, and why it is no kernel if it is none.
+
+    Raises:
+        ToolchainError: A module that reads binaries is not installed.
+    """
+    if any(path.stat().st_size > _MOST_BYTES for path in workdir.iterdir()):
+        return {}, f"it wrote a file of more than {_MOST_BYTES >> 20} MiB"
+    try:
+        static = language.static_metrics(workdir, arch, log)
+    except ImportError as error:
+        raise ToolchainError(f"{error}: pip install pyelftools msgpack") from error
+    except Exception as error:  # noqa: BLE001 - a module of a candidate's has run there, and may have written anything
+        return {}, f"what it wrote cannot be read as a kernel: {type(error).__name__}"
+    return static, "" if static else "no kernel was built"
 
 
 def _run(build: AheadBuild, workdir: Path, timeout_s: float) -> Completed:

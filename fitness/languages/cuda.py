@@ -179,7 +179,8 @@ class Cuda:
 
     def static_metrics(self, workdir: Path, arch: str, log: str) -> Metrics:
         """Combines the binary's own record with the assembler's report."""
-        return _metrics(workdir / "kernels.cubin", arch, ptxas_metrics(log))
+        metrics = _metrics(workdir / "kernels.cubin", arch, ptxas_metrics(log))
+        return metrics if metrics["code_bytes"] else {}  # a source without a kernel
 
 
 def object_metrics(path: Path, arch: str) -> Metrics:

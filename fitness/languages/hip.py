@@ -110,6 +110,8 @@ class Hip:
     def static_metrics(self, workdir: Path, arch: str, log: str) -> Metrics:
         """Combines the code object's metadata with its assembly."""
         metrics = code_object_metrics((workdir / "kernels.hsaco").read_bytes())
+        if not metrics:  # a source without a kernel
+            return {}
         for listing in workdir.glob("*amdgcn*.s"):
             metrics = {**amd_assembly_metrics(read_text(listing)), **metrics}
         return metrics

@@ -5,6 +5,7 @@ import importlib.util
 import os
 import shutil
 import subprocess
+import tempfile
 
 import pytest
 
@@ -427,11 +428,69 @@ def test_what_has_no_end_is_not_read(planted):
     assert 1 == compilation.static["artifacts"]
 
 
+ENDS = "import os; os._exit(0)"
+FORGED = {
+    "a binary that is none": f"open('launch_0.cubin', 'wb').write(b'x'); open('launch_0.json', 'w').write('{{}}'); {ENDS}",
+    "a binary alone": f"open('launch_0.cubin', 'wb').write(b'x'); {ENDS}",
+    "a folder": f"import os; open('launch_0.cubin', 'wb').write(b'x'); os.mkdir('launch_0.json'); {ENDS}",
+    "brackets": f"open('launch_0.json', 'w').write('[' * 100_000); open('launch_0.cubin', 'wb'); {ENDS}",
+    "no warps": "import atexit; atexit.register(lambda: open('launch_0.json', 'w').write('{\"shared\": 0, \"num_warps\": 0}'))",
+    "half a binary": "import atexit, os; atexit.register(os.truncate, 'launch_0.cubin', 500)",
+    "nothing": ENDS,
+}
+
+
+@TRITON
+@pytest.mark.parametrize("name", FORGED)
+def test_what_a_module_has_forged_is_no_kernel(name):
+    seed = RowSum().seed_kernel("triton")
+    kernel = Kernel(f"{seed.source}\n{FORGED[name]}\n", "triton", seed.entry_point)
+    compilation = compile_ahead(kernel, RowSum(), Triton(), "sm_90a")
+
+    assert (Status.BUILD_FAILED, {}, 0) == (compilation.status, compilation.static, compilation.artifact_bytes)
+    assert compilation.log
+
+
+@TRITON
+def test_folders_within_folders_are_removed(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    dig = "import os\nfor _ in range(3000):\n    os.mkdir('d')\n    os.chdir('d')\nos._exit(0)\ndef kernel_fn(): pass"
+    compilation = compile_ahead(Kernel(dig, "triton", "kernel_fn"), RowSum(), Triton(), "sm_90a")
+
+    assert Status.BUILD_FAILED == compilation.status
+    assert [] == list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("language", "arch"), [(Cuda(), "sm_90a"), pytest.param(Hip(), "gfx942", marks=CLANG)], ids=["cuda", "hip"]
+)
+def test_a_source_without_a_kernel_builds_none(language, arch):
+    compilation = compile_ahead(Kernel("// kernel", language.name), RowSum(), language, arch)
+
+    assert (Status.BUILD_FAILED, {}) == (compilation.status, compilation.static)
+    assert "no kernel was built" in compilation.log
+
+
+@pytest.mark.parametrize("more", ["\0", "// \ud800", "/" * (1 << 18)])
+def test_what_the_evaluator_rejects_is_rejected(more):
+    kernel = Kernel(RowSum().seed_kernel("cuda").source + more, "cuda")
+
+    assert Status.REJECTED == compile_ahead(kernel, RowSum(), Cuda(), "sm_90a").status
+
+
+@pytest.mark.parametrize("arch", ["sm_x", "sm_90a;rm", "sm_90/../a", "sm_"])
+def test_what_is_no_name_of_an_architecture_is_refused(arch):
+    with pytest.raises(TaskError, match="no name of an architecture"):
+        compile_ahead(RowSum().seed_kernel("cuda"), RowSum(), Cuda(), arch)
+
+
 @TRITON
 def test_a_module_that_never_ends_is_stopped():
     kernel = Kernel("def kernel_fn(x):\n    while True:\n        pass\n", "triton", "kernel_fn")
 
-    assert Status.BUILD_TIMEOUT == compile_ahead(kernel, RowSum(), Triton(), "sm_90a", timeout_s=8).status
+    compilation = compile_ahead(kernel, RowSum(), Triton(), "sm_90a", timeout_s=8)
+
+    assert (Status.BUILD_TIMEOUT, "the compiler was stopped after 8 s") == (compilation.status, compilation.log)
 
 
 def test_an_architecture_of_another_vendor_is_refused():
