@@ -10,21 +10,23 @@ the artifact. ``run`` is called with ``{artifact}`` and ``{manifest}``; the mani
 It must run every call in order, write each output as raw little-endian bytes, and print one JSON object
 as its last line: ``{"status": "ok", "times_us": [[…], …]}`` with ``repeats`` times for each call, or
 ``{"status": "crashed" | "out_of_memory" | "no_result", "log": "…"}``. Files are relative to the current
-folder. Outputs are poisoned before; this process judges them and never tells what is expected.
+folder. Outputs are poisoned before; this process judges them and never tells what is expected. What a command
+leaves running in its process group is ended with it.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import select
 import signal
 import subprocess
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,9 +36,11 @@ from .cache import Cache
 from .check import Findings, Instance
 from .compare import judge, same_bits
 from .contest import Contest, Rival
+from .disk import Scratch, read_plain, remove
 from .errors import TargetUnavailable
 from .evaluation import JSON, Status
 from .gate import Gate
+from .logs import plain
 from .material import Material
 from .pool import Pool
 from .sandbox import Sandbox
@@ -49,6 +53,9 @@ from .task import Task, Workload
 
 SCHEMA = "kernelwright.external/1"
 _CALLS = 5
+_MOST_TEXT, _MOST_SHOWN = 1 << 26, 6000  # bytes that a command may print, and characters of them for people
+_LOOK_S = 0.5
+_LONGEST_US = 1e12
 _VERDICTS = {str(status): status for status in (Status.CRASHED, Status.OUT_OF_MEMORY, Status.NO_RESULT)}
 Arrays = dict[str, NDArray[Any]]
 
@@ -141,7 +148,7 @@ class ExternalBench(Bench):
     @contextmanager
     def _built(self, artifact: Artifact) -> Iterator[tuple[Path, Path]]:
         """Yields a scratch folder and the artifact that the toolchain built in it."""
-        with tempfile.TemporaryDirectory(prefix="kernelwright-") as name:
+        with Scratch() as name:
             folder = Path(name)
             source = folder / artifact.path.name
             source.write_bytes(artifact.path.read_bytes())
@@ -149,7 +156,7 @@ class ExternalBench(Bench):
             fields = {"source": source.name, "artifact": built.name, "arch": self.target.arch}
             done = self._command("build", fields, folder, self.settings.build_timeout_s, Status.BUILD_TIMEOUT)
             if done.returncode != 0 or not built.exists():
-                raise Failed(Status.BUILD_FAILED, (done.stdout + done.stderr)[-6000:] or "the toolchain said no")
+                raise Failed(Status.BUILD_FAILED, _words(done) or "the toolchain said no")
             yield folder, built
 
     def _run(
@@ -162,13 +169,11 @@ class ExternalBench(Bench):
         answer = _last_object(done.stdout)
         if answer is None:
             status = Status.CRASHED if done.returncode < 0 else Status.NO_RESULT
-            raise Failed(status, (done.stdout + done.stderr)[-6000:])
+            raise Failed(status, _words(done))
         if answer.get("status") != "ok":
-            raise Failed(_VERDICTS.get(str(answer.get("status")), Status.CRASHED), str(answer.get("log", ""))[-6000:])
-        times = answer.get("times_us")
-        if not isinstance(times, list) or [len(each) for each in times] != [repeats] * len(calls):
-            raise Failed(Status.NO_RESULT, "times_us has not one list of times for each call")
-        return self._read(folder, calls), [[float(value) for value in each] for each in times]
+            told = plain(str(answer.get("log", "")), _MOST_SHOWN)
+            raise Failed(_VERDICTS.get(str(answer.get("status")), Status.CRASHED), told)
+        return self._read(folder, calls), _times(answer.get("times_us"), len(calls), repeats)
 
     def _write(
         self, folder: Path, artifact: Artifact, calls: Sequence[tuple[Workload, Instance]], repeats: int
@@ -176,12 +181,12 @@ class ExternalBench(Bench):
         entries = []
         for index, (workload, instance) in enumerate(calls):
             for name, array in instance.inputs.items():
-                (folder / f"{index}_{name}.bin").write_bytes(np.ascontiguousarray(array).tobytes())
+                _write_anew(folder / f"{index}_{name}.bin", np.ascontiguousarray(array).tobytes())
             outputs = []
             for name, spec in self.task.outputs.items():
                 shape = spec.extent(workload.axes)
                 poison = np.full(shape, 0x5A if np.dtype(spec.dtype).kind in "iu" else np.nan).astype(spec.dtype)
-                (folder / f"{index}_{name}.bin").write_bytes(poison.tobytes())
+                _write_anew(folder / f"{index}_{name}.bin", poison.tobytes())
                 outputs.append({"name": name, "dtype": spec.dtype, "shape": shape, "file": f"{index}_{name}.bin"})
             inputs = [
                 {"name": n, "dtype": s.dtype, "shape": s.extent(workload.axes), "file": f"{index}_{n}.bin"}
@@ -191,7 +196,7 @@ class ExternalBench(Bench):
             entries.append({"axes": axes, "inputs": inputs, "outputs": outputs})
         content = {"schema": SCHEMA, "entry_point": artifact.entry_point, "repeats": repeats, "calls": entries}
         path = folder / "manifest.json"
-        path.write_text(json.dumps(content), encoding="utf-8")
+        _write_anew(path, json.dumps(content).encode())
         return path
 
     def _read(self, folder: Path, calls: Sequence[tuple[Workload, Instance]]) -> list[Arrays]:
@@ -199,9 +204,15 @@ class ExternalBench(Bench):
         for index, (workload, _) in enumerate(calls):
             outputs: Arrays = {}
             for name, spec in self.task.outputs.items():
-                data, shape = (folder / f"{index}_{name}.bin").read_bytes(), spec.extent(workload.axes)
-                if len(data) != int(np.prod(shape, dtype=np.int64)) * np.dtype(spec.dtype).itemsize:
-                    raise Failed(Status.WRONG_SHAPE, f"output {name} has {len(data)} bytes")
+                shape = spec.extent(workload.axes)
+                size = int(np.prod(shape, dtype=np.int64)) * np.dtype(spec.dtype).itemsize
+                try:
+                    data = read_plain(folder / f"{index}_{name}.bin", size + 1)
+                except OSError as error:
+                    raise Failed(Status.NO_RESULT, f"output {name}: {error.strerror or error}") from error
+                if len(data) != size:
+                    told = f"{len(data)} bytes" if len(data) < size else f"more than {size} bytes"
+                    raise Failed(Status.WRONG_SHAPE, f"output {name} has {told}")
                 outputs[name] = np.frombuffer(data, dtype=spec.dtype).reshape(shape)
             found.append(outputs)
         return found
@@ -211,20 +222,77 @@ class ExternalBench(Bench):
     ) -> subprocess.CompletedProcess[str]:
         template: Sequence[str] = getattr(self.target, which)
         argv = [part.format(**fields) for part in template]
-        try:
-            process = subprocess.Popen(
-                argv, cwd=folder, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                start_new_session=True, errors="replace",
-            )  # fmt: skip
-        except OSError as error:
-            raise TargetUnavailable(f"target.{which}: {argv[0]} does not start ({error.strerror or error})") from error
-        try:
-            stdout, stderr = process.communicate(timeout=timeout_s)
-        except subprocess.TimeoutExpired as error:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.communicate()
-            raise Failed(late, f"stopped after {timeout_s:g} s") from error
-        return subprocess.CompletedProcess(argv, process.returncode, stdout, stderr)
+        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:  # a pipe may be held by who stays behind
+            try:
+                process = subprocess.Popen(
+                    argv, cwd=folder, stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True
+                )
+            except OSError as error:
+                told = f"target.{which}: {argv[0]} does not start ({error.strerror or error})"
+                raise TargetUnavailable(told) from error
+            try:
+                is_late = not _ends(process, timeout_s, (out, err))
+            finally:  # also when this program is stopped
+                with suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+            if is_late:
+                raise Failed(late, f"stopped after {timeout_s:g} s")
+            if max(map(_size, (out, err))) > _MOST_TEXT:
+                raise Failed(Status.NO_RESULT, f"stopped: it printed more than {_MOST_TEXT >> 20} MiB")
+            return subprocess.CompletedProcess(argv, process.returncode, _text(out), _text(err))
+
+
+def _ends(process: subprocess.Popen[bytes], timeout_s: float, printed: Sequence[IO[bytes]]) -> bool:
+    """Returns whether a process ends in time, or prints too much; it is not reaped, so its group is still its own."""
+    deadline = time.monotonic() + timeout_s
+    end = os.pidfd_open(process.pid)
+    try:
+        poll = select.poll()
+        poll.register(end, select.POLLIN)
+        while (left_s := deadline - time.monotonic()) > 0:
+            if poll.poll(min(left_s, _LOOK_S) * 1e3) or max(map(_size, printed)) > _MOST_TEXT:
+                return True
+        return False
+    finally:
+        os.close(end)
+
+
+def _size(file: IO[bytes]) -> int:
+    return os.fstat(file.fileno()).st_size
+
+
+def _text(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read().decode("utf-8", "replace")
+
+
+def _words(done: subprocess.CompletedProcess[str]) -> str:
+    """Returns the end of what a command printed, for people and models."""
+    return plain((done.stdout + done.stderr)[-_MOST_SHOWN:], _MOST_SHOWN)
+
+
+def _write_anew(path: Path, data: bytes) -> None:
+    """Writes a file; what an earlier command made of it, a link or a pipe, is removed and not followed."""
+    if path.is_dir() and not path.is_symlink():
+        remove(path)
+    path.unlink(missing_ok=True)
+    path.write_bytes(data)
+
+
+def _times(found: Any, calls: int, repeats: int) -> list[list[float]]:
+    """Reads the times of each call, in µs.
+
+    Raises:
+        Failed: They are not that many finite numbers.
+    """
+    lists = found if isinstance(found, list) and all(isinstance(each, list) for each in found) else []
+    numbers = [value for each in lists for value in each if type(value) in (int, float) and abs(value) < _LONGEST_US]
+    if [len(each) for each in lists] != [repeats] * calls or len(numbers) != repeats * calls:
+        raise Failed(
+            Status.NO_RESULT, f"times_us must have a list of {repeats} finite numbers for each of {calls} calls"
+        )
+    return [[float(value) for value in each] for each in lists]
 
 
 def _judge(outputs: Arrays, instance: Instance, label: str) -> float:
@@ -238,7 +306,7 @@ def _last_object(text: str) -> JSON | None:
     for line in reversed(text.strip().splitlines()):
         try:
             answer = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):  # brackets within brackets
             return None
         return answer if isinstance(answer, dict) else None
     return None

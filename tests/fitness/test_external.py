@@ -1,9 +1,15 @@
 """A private toolchain behind two commands, played by one that compiles for this CPU."""
 
+import os
+import re
+import shlex
+import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
+from hydra.core.override_parser.overrides_parser import OverridesParser
 
 import fitness.tasks
 from fitness import Evaluator, Kernel, Status, TargetUnavailable, TaskError
@@ -69,11 +75,149 @@ def test_without_commands_the_target_is_unavailable():
         External(name="mtia")
 
 
+def test_the_example_of_a_command_can_be_typed_in_a_shell():
+    with pytest.raises(TargetUnavailable) as told:
+        External(name="mtia")
+    typed = shlex.split(str(told.value).partition("e.g. ")[2])
+    values = {each.key_or_group: each.value() for each in OverridesParser.create().parse_overrides(typed)}
+
+    assert ["my-compiler", "{source}", "-o", "{artifact}"] == values["target.build"]
+    assert ["my-runner", "{artifact}", "{manifest}"] == values["target.run"]
+
+
 def test_a_command_that_does_not_start_is_a_fault_of_the_machine(evaluator):
     task = evaluator[0].task
     made = Evaluator(task, External(build=("no-such-compiler",), run=("no-such-runner",)), ExternalLanguage())
     with pytest.raises(TargetUnavailable, match="no-such-compiler does not start"):
         made.calibrate()
+
+
+HONEST = KERNELS["honest"][0]
+LIAR = """\
+import json, os, subprocess, sys
+done = subprocess.run([sys.executable, "{toolchain}", *sys.argv[1:]], capture_output=True, text=True)
+sys.stdout.write(done.stdout)
+lie = open("kernel.cpp").read().partition("// LIE ")[2]
+if sys.argv[1] == "run" and lie:
+    sys.stdout.flush()
+    times = json.loads(done.stdout)["times_us"]
+    outputs = [name for name in os.listdir(".") if name.endswith("_y.bin")]
+    exec(lie)
+sys.exit(done.returncode)
+"""
+
+
+@pytest.fixture(scope="module")
+def lying(tmp_path_factory, evaluator):
+    """Judges an honest kernel that the toolchain lies about in some way."""
+    script = tmp_path_factory.mktemp("lies") / "toolchain.py"
+    script.write_text(LIAR.format(toolchain=TOOLCHAIN))
+    target = External(
+        name="mtia",
+        build=(sys.executable, str(script), "build", "{source}", "{artifact}"),
+        run=(sys.executable, str(script), "run", "{artifact}", "{manifest}"),
+    )
+    limits = {"min_pairs": 2, "max_pairs": 3, "time_limit_s": 0.1, "run_timeout_s": 10}
+    made = Evaluator(evaluator[0].task, target, ExternalLanguage(), **limits)
+    calibration = made.calibrate()
+    return lambda lie: made.evaluate(Kernel(f"{HONEST}  // LIE {lie}", "mtia_cpp"), calibration)
+
+
+SAY = "print(json.dumps({'status': 'ok', 'times_us': [[%s] * len(each) for each in times]}))"
+LIES = {
+    "NaN": (SAY % "float('nan')", Status.NO_RESULT),
+    "infinite": (SAY % "float('inf')", Status.NO_RESULT),
+    "negative": (SAY % "-1.0", Status.SUSPECT),
+    "beyond a float": (SAY % "10**400", Status.NO_RESULT),
+    "text": (SAY % "'fast'", Status.NO_RESULT),
+    "nothing": (SAY % "None", Status.NO_RESULT),
+    "one number a call": ("print(json.dumps({'status': 'ok', 'times_us': [1.0] * len(times)}))", Status.NO_RESULT),
+    "brackets within brackets": ("print('[' * 100_000)", Status.NO_RESULT),
+    "no text": ("sys.stdout.buffer.write(bytes(range(256)) * 99)", Status.NO_RESULT),
+    "an output is gone": ("[os.remove(name) for name in outputs]", Status.NO_RESULT),
+    "an output is a folder": ("[(os.remove(name), os.mkdir(name)) for name in outputs]", Status.NO_RESULT),
+    "an output is a pipe": ("[(os.remove(name), os.mkfifo(name)) for name in outputs]", Status.NO_RESULT),
+    "an output is a link": ("[(os.remove(name), os.symlink(name, name)) for name in outputs]", Status.NO_RESULT),
+    "prints without end": ("while True: sys.stdout.write('x' * 1_000_000)", Status.NO_RESULT),
+}
+
+
+@pytest.mark.parametrize("name", LIES)
+def test_what_a_toolchain_says_may_be_anything(lying, name):
+    lie, expected = LIES[name]
+    found = lying(lie)
+
+    assert (expected, None) == (found.status, found.speedup)
+    assert found.log
+
+
+def test_whoever_stays_behind_holds_nobody_up_and_is_ended(lying, tmp_path):
+    stay = f"open({str(tmp_path / 'pids')!r}, 'a').write(str(subprocess.Popen(['sleep', '600']).pid) + ' ')"
+    found = lying(stay)
+    pids = (tmp_path / "pids").read_text().split()
+
+    assert Status.OK == found.status
+    assert pids
+    assert not any(_is_running(pid) for pid in pids)
+
+
+def test_what_stays_behind_in_a_session_of_its_own_holds_nobody_up(lying, tmp_path):
+    stay = f"subprocess.Popen(['timeout', '60', 'tail', '--pid', '{os.getpid()}', '-f', '/dev/null'], start_new_session=True)"
+
+    assert Status.OK == lying(stay).status
+
+
+def test_a_file_that_a_run_made_a_link_of_is_not_written_through(lying, tmp_path):
+    precious = tmp_path / "precious"
+    precious.write_text("mine")
+    link = f"(os.remove('manifest.json'), os.symlink({str(precious)!r}, 'manifest.json'))"
+
+    assert Status.OK == lying(link).status
+    assert "mine" == precious.read_text()
+
+
+def test_a_command_is_ended_with_this_program(tmp_path):
+    pid = tmp_path / "pid"
+    code = (
+        "import subprocess, sys\n"
+        "from fitness import Evaluator\nfrom fitness.languages import ExternalLanguage\n"
+        "from fitness.targets import External\nfrom fitness.tasks import RowSum\n"
+        f"build = ('sh', '-c', 'echo $$ > {pid}; exec sleep 600')\n"
+        f"task = RowSum(time_sizes=({{'M': 8, 'N': 8}},), seeds={str(tmp_path)!r})\n"
+        "Evaluator(task, External(build=build, run=('true',)), ExternalLanguage(), build_timeout_s=500).calibrate()\n"
+    )
+    (tmp_path / "row_sum_mtia.cpp").write_text(HONEST)
+    program = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL)
+    while program.poll() is None and not (pid.exists() and pid.read_text().strip()):
+        time.sleep(0.05)
+    program.send_signal(2)
+    program.wait()
+
+    assert not _is_running(pid.read_text().strip())
+
+
+def _is_running(pid):
+    """Whether a process is there and no zombie that nobody has asked for."""
+    try:
+        return "Z" != Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+@pytest.mark.parametrize(
+    ("build", "told"),
+    [
+        (("cc", "{sorce}"), "'{sorce}': write {source}, {artifact}, {arch}"),
+        (("sh", "-c", "f() { true; }"), "other braces twice"),
+        (("cc", "{source.path}"), "write {source}"),
+        (("cc", "}"), "other braces twice"),
+        ("cc {source}", "a list of words"),
+        ((1,), "a list of words"),
+    ],
+)
+def test_a_command_that_cannot_be_filled_in_is_told_before_anything_is_built(build, told):
+    with pytest.raises(TargetUnavailable, match=re.escape(told)):
+        External(build=build, run=("run",))
 
 
 def test_there_is_no_invented_mtia_seed():
