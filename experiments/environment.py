@@ -16,6 +16,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from . import faults
 from .names import DISTRIBUTION, PACKAGES
 from .records import text_of, write_whole
 
@@ -139,4 +140,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(faults.main(main))

@@ -37,16 +37,22 @@ has the speedups over torch, eager and compiled, and over the vendor's call wher
 exit status: 0 whatever the verdict, 1 broken machine, 2 wrong usage
 """
 
+_MOST_BYTES = 1 << 24  # many times evaluator.source_bytes, which judges what is read
+
 
 def read_source(path: Path) -> str:
     """Returns the text of a kernel's file.
 
     Raises:
-        ConfigError: There is no such file, or it holds no text.
+        ConfigError: There is no such file, it holds no text, or far too much.
     """
     try:
         if path.exists() and not path.is_file() and not path.is_dir():
             raise ConfigError(f"kernel: {path} is no plain file")  # a device or a pipe may have no end
+        if path.is_file() and (size := path.stat().st_size) > _MOST_BYTES:
+            raise ConfigError(
+                f"kernel: {path} has {size >> 20} MiB; the source of a kernel has {_MOST_BYTES >> 20} at most"
+            )
         source = path.read_bytes().decode("utf-8")
     except FileNotFoundError as fault:
         raise ConfigError(f"kernel: {path} does not exist") from fault

@@ -1,6 +1,7 @@
 """The import table of the project, and what importing a package may load."""
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -157,3 +158,14 @@ def test_no_module_has_a_name_that_says_nothing(package):
     nothing = {"utils", "util", "helpers", "common", "misc", "base", "core", "manager", "registry", "factory"}
 
     assert set() == nothing & {path.stem for path in modules(package)}
+
+
+def test_a_fault_and_a_signal_end_every_program_in_one_line():
+    """`faults.main` also lets a program that is stopped put away its processes and folders."""
+    programs = [path for path in modules("experiments") if '__name__ == "__main__"' in path.read_text()]
+    bare = [
+        path.name for path in programs if not re.search(r"faults\.main\(|exit\(answer\(|import main", path.read_text())
+    ]
+
+    assert programs
+    assert [] == bare

@@ -31,6 +31,7 @@ from fitness.ahead import AheadLanguage, compile_ahead
 from fitness.languages import Cuda, Cute, FlyDSL, Hip, Triton
 from fitness.tasks import Softmax
 
+from .. import faults
 from .languages import ARCHITECTURES
 
 LANGUAGES: dict[str, AheadLanguage] = {
@@ -119,8 +120,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--json", type=Path, help="store the lines")
     arguments = parser.parse_args(argv)
     console = Console()
-    with console.status("compiling"):
-        found = list(lines(arguments.repeats))
+    found = []
+    for line in lines(arguments.repeats):
+        found.append(line)
+        console.print(f"{line.compiler} for {line.arch}: {line.ratio:.2f}", markup=False, style="dim")
     table = Table("compiler", "arch", "alone s", "ours s", "ratio", "reading s", title=f"{TASK.name}, ahead of time")
     for line in found:
         seconds = (f"{each:.2f}" for each in (line.alone_s, line.build_s, line.ratio, line.read_s))
@@ -132,4 +135,4 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(faults.main(main))

@@ -40,6 +40,8 @@ from fitness.sandbox import find_sandbox
 from fitness.targets import Interpret, Nvidia
 from fitness.tasks import Softmax
 
+from .. import faults
+
 SETTINGS = {"build_timeout_s": 60.0, "run_timeout_s": 60.0, "cache_regime": "cold", "null_every": 0}
 PERSISTING_L2_CACHE_SIZE = 0x06  # a CUlimit
 PROCESSES = 5  # in which do_bench is asked
@@ -268,10 +270,12 @@ def main() -> int:
 def measured(chosen: Sequence[str], arguments: argparse.Namespace) -> Iterator[tuple[str, Figures]]:
     """Yields the figures by name; those of the GPU are of the first one, all by the same evaluator."""
     if "ready" in chosen:
+        print(f"starting {arguments.repeats} workers as programs, then as forks", file=sys.stderr)
         yield "ready", ready(arguments.repeats)
     if on_the_gpu := [name for name in chosen if name != "ready"]:
         with closing(_evaluator(Triton(), arguments)) as evaluator:
             for name in on_the_gpu:
+                print(f"measuring {name}", file=sys.stderr)
                 yield name, ON_THE_GPU[name](evaluator, arguments)
 
 
@@ -281,4 +285,4 @@ def _evaluator(language: Language, arguments: argparse.Namespace) -> Evaluator:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(faults.main(main))

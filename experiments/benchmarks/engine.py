@@ -47,6 +47,8 @@ from evolve.policies import (
 from fitness import Calibration, Duel, Evaluation, Kernel, Measurement, Status
 from operators import Brief, Operator, Parent, Proposal
 
+from .. import faults
+
 BODY = "\n".join(f"    y[{i}] = x[{i}] * {i}.0f;" for i in range(32))
 """Filler that makes a source about as long as a real one."""
 
@@ -197,7 +199,7 @@ def elsewhere(policy: str, candidates: int) -> dict[str, float]:
     return result
 
 
-def main() -> None:
+def main() -> int:
     """Prints the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--one", nargs=2, metavar=("POLICY", "CANDIDATES"), help="measure one and print JSON")
@@ -205,7 +207,7 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.one:
         print(json.dumps(measure(arguments.one[0], int(arguments.one[1]))))
-        return
+        return 0
     rows = [("mu_plus_lambda", 500), ("mu_plus_lambda", 20_000)]
     rows += [(policy, arguments.candidates) for policy in POLICIES]
     rows += [("uct", 20_000), ("map_elites (10,000 cells)", 20_000)]
@@ -217,7 +219,8 @@ def main() -> None:
             f"{cost['disk_mb']:>9.1f}",
             flush=True,
         )
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(faults.main(main))

@@ -36,6 +36,8 @@ from fitness.sandbox import Cell, Limits, find_sandbox
 from fitness.targets import Cpu
 from fitness.tasks import Matmul, Softmax
 
+from .. import faults
+
 RATIO = 1.1
 # One chain of dependent operations over the whole call, because chains that restart overlap at their ends; and many
 # passes over one buffer, because the first is slower than the others. Both would spoil the known ratio.
@@ -296,7 +298,7 @@ def _show(console: Console, title: str, rows: Sequence[Mapping[str, Any]]) -> No
     console.print(table)
 
 
-def main() -> None:
+def main() -> int:
     """Runs the sections that are asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default=",".join(SECTIONS), help="sections, separated by commas")
@@ -318,7 +320,8 @@ def main() -> None:
             "load_average": os.getloadavg(),
         }
         arguments.json.write_text(json.dumps({**facts, "sections": found}, indent=1))
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(faults.main(main))

@@ -29,6 +29,7 @@ from fitness.ahead import AheadLanguage, compile_ahead
 from fitness.languages import Cpp, Cuda, Cute, FlyDSL, Hip, Numba, OpenCL, Torch, Triton
 from fitness.targets import Amd, Cpu, Interpret, Nvidia
 
+from .. import faults
 from ..environment import here
 
 SCHEMA = "kernelwright.languages/1"
@@ -246,4 +247,4 @@ def _names(text: str) -> list[str]:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(faults.main(main))

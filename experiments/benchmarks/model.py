@@ -21,6 +21,8 @@ from llm import Message, Request, ServerClient
 from operators.contract import contract
 from operators.reading import read_answer
 
+from .. import faults
+
 STUB = r"""
 import json, socketserver
 text = "Here it is:\n```cpp\n" + "y[i] = x[i] * scale;  // a line of code\n" * 60 + "```\n"
@@ -138,4 +140,4 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(faults.main(main))

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 import tempfile
 import time
 from collections import Counter
@@ -30,6 +31,7 @@ from fitness import Kernel, Status
 from fitness.executors import Local
 from operators import Brief, Memory, Operator, Proposal, SyntacticCrossover, SyntacticMutation
 
+from .. import faults
 from ..build import Problem, build_engine, build_problem
 from ..composition import composed
 
@@ -135,7 +137,7 @@ def cost(name: str, proposals: int) -> dict[str, Any]:
     return figures
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def main(arguments: Sequence[str] | None = None) -> int:
     """Measures and prints."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("measurement", choices=("funnel", "search", "cost"))
@@ -158,6 +160,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             print(_line(record), flush=True)
     if options.json is not None:
         options.json.write_text(json.dumps(records, indent=1), "utf-8")
+    return 0
 
 
 def _line(record: dict[str, Any]) -> str:
@@ -177,4 +180,4 @@ def _line(record: dict[str, Any]) -> str:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(faults.main(main))

@@ -1,8 +1,12 @@
 """A kernel file of one's own: one JSON object on standard output, whatever the verdict."""
 
 import json
+import os
 
 import pytest
+
+from experiments.evaluate import read_source
+from experiments.faults import ConfigError
 
 KEYS = {
     "status",
@@ -49,3 +53,11 @@ def test_a_correct_kernel_is_timed_on_every_workload(command, tmp_path):
 
     assert 2 == len(verdict["measurements"])
     assert verdict["reference_latency_us"] / verdict["latency_us"] == pytest.approx(verdict["speedup"])
+
+
+def test_a_file_that_is_no_kernels_is_not_read(tmp_path):
+    path = tmp_path / "kernel.cpp"
+    path.touch()
+    os.truncate(path, 1 << 40)
+    with pytest.raises(ConfigError, match="has 1048576 MiB; the source of a kernel has 16 at most"):
+        read_source(path)
