@@ -68,7 +68,7 @@ def draw_inputs(task: Task, workload: Workload, rng: np.random.Generator) -> Arr
     Raises:
         TaskError: They are not of the declared types and shapes.
     """
-    inputs = {name: np.ascontiguousarray(array) for name, array in task.make_inputs(workload, rng).items()}
+    inputs = {name: np.asarray(array, order="C") for name, array in task.make_inputs(workload, rng).items()}
     for name, spec in task.inputs.items():
         if inputs[name].dtype != np.dtype(spec.dtype) or inputs[name].shape != spec.extent(workload.axes):
             raise TaskError(f"task {task.name!r} draws an input {name!r} that is not of its declared type and shape")

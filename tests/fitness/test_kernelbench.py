@@ -10,6 +10,7 @@ import pytest
 
 import kernelbench_problems as problems
 from fitness import Calibration, Evaluator, Kernel, Status, TaskError
+from fitness.check import draw_inputs
 from fitness.kernelbench import KernelBench
 from fitness.languages import Cpp, Torch
 from fitness.targets import Cpu, Interpret
@@ -168,3 +169,14 @@ def test_a_missing_problem_is_told_in_one_line(tmp_path, settings, words):
 
     with pytest.raises(TaskError, match=words):
         KernelBench(**{**settings, **({"root": root} if settings.get("root") is True else {})})
+
+
+@TORCH
+def test_a_tensor_without_axes_is_an_input(tmp_path):
+    source = problems.AFFINE.replace(
+        "torch.randn(batch, features), 1.5", "torch.randn(batch, features), torch.rand(())"
+    )
+    task = KernelBench(1, 1, checkout(tmp_path, source))
+    drawn = draw_inputs(task, task.time_workloads[0], np.random.default_rng(0))
+
+    assert () == drawn["factor"].shape
