@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import logging
 import os
 import re
 import sys
@@ -25,6 +26,7 @@ from .session import Failed
 from .settings import Settings
 from .task import Task
 
+_LOG = logging.getLogger("kernelwright.fitness")
 SCHEMA = "kernelwright.compilation/1"
 _MOST_BYTES = 1 << 28  # of a file that is read here
 
@@ -160,6 +162,7 @@ def _read(language: AheadLanguage, workdir: Path, arch: str, log: str) -> tuple[
     except ImportError as error:
         raise ToolchainError(f"{error}: pip install pyelftools msgpack") from error
     except Exception as error:  # noqa: BLE001 - a module of a candidate's has run there, and may have written anything
+        _LOG.debug("no reading of what was compiled for %s", arch, exc_info=True)
         return {}, f"what it wrote cannot be read as a kernel: {type(error).__name__}"
     return static, "" if static else "no kernel was built"
 

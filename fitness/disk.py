@@ -69,6 +69,11 @@ def _unnamed(pid: int, device: int) -> Iterator[os.stat_result]:
                         yield found
 
 
+def too_much(most_bytes: int) -> str:
+    """Returns what is said of who was stopped because of `used_bytes`."""
+    return f"stopped: its files took more than {most_bytes >> 20} MiB, or cannot be counted"
+
+
 class Scratch(tempfile.TemporaryDirectory[str]):
     """A temporary folder that goes at the end whatever was put into it."""
 

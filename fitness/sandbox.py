@@ -20,7 +20,7 @@ from typing import Literal
 
 from .compiler import Compiler
 from .confined import Confined, log_file, socket_pair
-from .disk import used_bytes
+from .disk import too_much, used_bytes
 from .errors import SandboxError
 from .native import driver, native
 
@@ -165,11 +165,7 @@ class Sandbox:
         start = time.monotonic()
         with self.start(cell, limits, options or {}, command) as confined:
             status, flooded = _watched(confined, cell, limits)
-        told = (
-            f"\nstopped: its files took more than {limits.disk_bytes >> 20} MiB, or cannot be counted"
-            if flooded
-            else ""
-        )
+        told = f"\n{too_much(limits.disk_bytes)}" if flooded else ""
         return Completed(status, confined.log + told, time.monotonic() - start, flooded)
 
     def _runner(

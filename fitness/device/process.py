@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..confined import Confined
-from ..disk import used_bytes
+from ..disk import too_much, used_bytes
 from ..evaluation import JSON, Status
 from ..session import Failed
 
@@ -145,9 +145,7 @@ class DeviceProcess:
             if poll.poll(min(left_s, _LOOK_S) * 1e3):
                 return
             if used_bytes(self._folder, self._confined.pid) > DISK_BYTES:
-                raise Failed(
-                    Status.CRASHED, f"stopped: its files took more than {DISK_BYTES >> 20} MiB, or cannot be counted"
-                )
+                raise Failed(Status.CRASHED, too_much(DISK_BYTES))
         raise Failed(Status.RUN_TIMEOUT, f"stopped at its time limit\n{self._confined.log}".strip())
 
     def _gone(self) -> Failed:

@@ -32,10 +32,8 @@ from .zygote import Zygote
 _WORKER = Path(__file__).resolve().parent.parent / "workers" / "device.py"
 _PINGS = 5
 _SPARE_BYTES = 1 << 24
-_TIMING_BYTES, _SHARE = (
-    1 << 29,
-    128,
-)  # for blocks, and again for trains: at most that, and that part of a device's memory
+_TIMING_BYTES = 1 << 29  # on a device, for blocks, and again for trains
+_SHARE = 128  # of a device's memory: one part of so many is as much as that may be
 WHOLE = Sample()
 Call = tuple[Mapping[str, int], int]
 """Sizes of a call, and the number of its set of inputs."""

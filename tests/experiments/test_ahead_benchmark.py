@@ -9,13 +9,14 @@ from experiments.benchmarks import ahead
 from fitness import ToolchainError
 from fitness.languages import Triton
 
+pytestmark = pytest.mark.skipif(importlib.util.find_spec("triton") is None, reason="triton is not installed")
+
 
 class Absent(Triton):
     def build_ahead(self, kernel, task, arch, workdir):
         raise ToolchainError("there is no such compiler: install one")
 
 
-@pytest.mark.skipif(importlib.util.find_spec("triton") is None, reason="triton is not installed")
 def test_a_line_for_each_toolchain_that_is_here(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(ahead, "LANGUAGES", {"triton": Triton(), "absent": Absent()})
     monkeypatch.setattr(ahead, "ARCHITECTURES", ("gfx942", "no_such_arch"))
@@ -28,7 +29,6 @@ def test_a_line_for_each_toolchain_that_is_here(tmp_path, monkeypatch, capsys):
     assert "absent for gfx942: there is no such compiler: install one" in capsys.readouterr().err
 
 
-@pytest.mark.skipif(importlib.util.find_spec("triton") is None, reason="triton is not installed")
 def test_a_seed_that_does_not_compile_is_said_so():
     with pytest.raises(RuntimeError, match="the seed of softmax is build_failed for gfx1"):
         ahead.ours_s(ahead.TASK.seed_kernel("triton"), Triton(), "gfx1")
