@@ -54,16 +54,16 @@ def renamed(kernel: Kernel, index: int) -> Kernel:
     return Kernel(f"{comment} copy {index}\n{kernel.source}", kernel.language, kernel.entry_point)
 
 
-def own_timer(evaluator: Evaluator, repeats: int) -> list[float]:
-    """Returns the latency of the seed kernel in µs, measured by the evaluator ``repeats`` times."""
+def own_timer(evaluator: Evaluator, repeats: int) -> tuple[list[float], list[float]]:
+    """Returns latencies of the seed kernel in µs, measured by the evaluator: copies, and the seed beside each of them.
+
+    Each copy has a process of its own; the seed, as baseline, stays in one.
+    """
     calibration = evaluator.calibrate()
     seed = evaluator.task.seed_kernel("triton")
-    found = []
-    for index in range(repeats):
-        evaluation = evaluator.evaluate(renamed(seed, index), calibration)
-        samples = evaluation.measurements[0].samples_us
-        found.append(statistics.median(samples))
-    return found
+    made = [evaluator.evaluate(renamed(seed, index), calibration).measurements[0] for index in range(repeats)]
+    copies = [statistics.median(measurement.samples_us) for measurement in made]
+    return copies, [statistics.median(measurement.reference_samples_us) for measurement in made]
 
 
 def tritons_timer(evaluator: Evaluator, repeats: int, *, whole_l2: bool) -> list[float]:
@@ -126,8 +126,9 @@ def evaluations(evaluator: Evaluator, candidates: int, workers: int, first: int)
 
 
 def timing(evaluator: Evaluator, arguments: argparse.Namespace) -> Figures:
-    """Returns the latency by the evaluator and by Triton's own timer, and the spread of both."""
-    ours, plain = own_timer(evaluator, arguments.repeats), tritons_timer(evaluator, arguments.repeats, whole_l2=False)
+    """Returns the latency by the evaluator and by Triton's own timer, and the spread of both: from least to most."""
+    ours, in_one_process = own_timer(evaluator, arguments.repeats)
+    plain = tritons_timer(evaluator, arguments.repeats, whole_l2=False)
     theirs = tritons_timer(evaluator, arguments.repeats, whole_l2=True)
     return {
         "ours_us": statistics.median(ours),
@@ -135,9 +136,24 @@ def timing(evaluator: Evaluator, arguments: argparse.Namespace) -> Figures:
         "do_bench_whole_l2_us": statistics.median(theirs),
         "ratio": statistics.median(ours) / statistics.median(plain),
         "ratio_whole_l2": statistics.median(ours) / statistics.median(theirs),
-        "our_spread": (max(ours) - min(ours)) / statistics.median(ours),
-        "do_bench_spread": (max(theirs) - min(theirs)) / statistics.median(theirs),
+        "our_deviation": statistics.stdev(ours) / statistics.median(ours),
+        "our_spread": spread(ours),
+        "our_spread_in_one_process": spread(in_one_process),
+        "do_bench_deviation": statistics.stdev(theirs) / statistics.median(theirs),
+        "do_bench_spread": spread(theirs),
+        "do_bench_spread_in_one_process": statistics.median(map(spread, by_process(theirs))),
     }
+
+
+def spread(values: Sequence[float]) -> float:
+    """Returns how far the least and the most of some values lie apart, as a fraction of their median."""
+    return (max(values) - min(values)) / statistics.median(values)
+
+
+def by_process(values: Sequence[float]) -> list[Sequence[float]]:
+    """Returns what `tritons_timer` found, process by process."""
+    each = len(values) // PROCESSES
+    return [values[at : at + each] for at in range(0, len(values), each)]
 
 
 def null(evaluator: Evaluator, arguments: argparse.Namespace) -> Figures:

@@ -25,7 +25,7 @@ from .session import WHOLE, DeviceSession, told_tampering
 from .train import prepare_train, seconds_of_train
 
 _BLOCK_S = 2e-3
-_MOST_CALLS = 20
+_MOST_CALLS = 40
 _WARM_UP_S = 0.03
 _JUDGED_BLOCKS = 2
 _LEAST_S = 1e-9  # of a call
@@ -219,8 +219,10 @@ class DeviceStopwatch:
         while True:
             for side in (0, 1):
                 block = self._block(side, exam, calls[side], judge_one=calls[side] == 2)
-                self._wants_more_lead(block)
-                calls[side] = int(np.clip(math.ceil(_BLOCK_S / max(block.call_s, 1e-6)), 3, _MOST_CALLS))
+                if calls[side] > 2:  # the first two after a pause are launched late by whoever has slept
+                    self._wants_more_lead(block)
+                shortest_s = max(float(block.seconds.min()), _LEAST_S)  # what was launched late is longer
+                calls[side] = int(np.clip(math.ceil(_BLOCK_S / shortest_s), 3, _MOST_CALLS))
             if time.monotonic() >= until:
                 return calls
 

@@ -186,6 +186,22 @@ def test_only_pairs_that_nothing_spoiled_count_and_the_others_are_told(monkeypat
     assert [8] * 6 + [16] * 6 == leads
 
 
+def test_how_many_calls_a_block_has_is_told_by_those_that_were_not_launched_late(monkeypatch):
+    """Who wakes up launches late, and one call then seems to take as long as ten."""
+
+    def block(side_s, exam, calls, flush, *, lead, judge_one):
+        return Block(np.array([10 * side_s] * (calls == 2) + [side_s] * (calls - (calls == 2))), {}, int(calls == 2))
+
+    monkeypatch.setattr(timing, "timed_block", block)
+    monkeypatch.setattr(timing, "_WARM_UP_S", 0.0)
+    stopwatch = DeviceStopwatch((100e-6, 1e-3), Precision(), True, lambda: None)
+
+    exam = SimpleNamespace(pool=SimpleNamespace(workload=None))
+
+    assert [20, 3] == stopwatch._warm_up(exam)
+    assert timing._LEAD == stopwatch._lead
+
+
 def test_the_summary_is_one_sentence():
     seen = [QUIET, replace(QUIET, sm_clock_mhz=1755.0, temperature_c=61.0)]
 

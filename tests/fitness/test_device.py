@@ -4,6 +4,7 @@ import ctypes
 import importlib.util
 import re
 import weakref
+from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -303,12 +304,14 @@ def test_no_answer_of_a_check_stays_in_memory_for_who_computes_none(doubling, mo
     assert not (copies["y@0"].numpy() == 2 * x).any()
 
 
+@pytest.mark.parametrize("twice_bytes", [0, 1 << 28])
 @pytest.mark.parametrize(
     "task", [tasks.Conv1d(), tasks.Conv1dFloat16(), tasks.MultiBucketize()], ids=lambda task: task.name
 )
-def test_worker_and_parent_make_the_same_inputs_of_a_variant(task, worker):
+def test_worker_and_parent_make_the_same_inputs_of_a_variant(task, worker, monkeypatch, twice_bytes):
     import torch
 
+    monkeypatch.setattr(worker, "TWICE_BYTES", twice_bytes)
     pool = Pool.draw(task, task.time_workloads[0], np.random.default_rng(3))
     variant = Variant.draw(pool)
     there = worker.Session(None, SimpleNamespace(torch=torch, name="cpu"))
@@ -366,6 +369,32 @@ def test_a_block_has_one_lead_and_tells_which_calls_nothing_was_queued_behind(ti
     assert [5] == holds
     assert (calls, calls - 1) == (len(facts["times_us"]), facts["late"])
     assert [] == facts["tampered"]
+
+
+def test_before_calls_are_up_to_three_launches_each_number_of_them_equally_often(timed, monkeypatch):
+    """Else a call with four launches of its own and the block's would always be the same one of four in turn."""
+    before = []
+    monkeypatch.setattr(timed.device, "launch_nothing", before.append)
+    for _ in range(2):
+        timed.time(block(20), {})
+
+    assert {0: 10, 1: 10, 2: 10, 3: 10} == Counter(before)
+    assert all({0, 1, 2, 3} == set(before[at : at + 4]) for at in range(37))
+
+
+@pytest.mark.parametrize(("dtype", "count"), [("float32", 8), ("float32", 3 << 20), ("uint8", 11 << 20)])
+def test_owned_tensors_are_aligned_as_torch_aligns_them_and_guarded(timed, worker, dtype, count):
+    """Torch gives more than 10 MiB pages of 2 MiB, and what is smaller 512 bytes."""
+    holder = worker.Owned(timed.device, getattr(timed.device.torch, dtype), [count])
+    size = holder.buffer.element_size()
+    begin = holder.tensor.data_ptr() - holder.buffer.data_ptr()
+
+    assert begin % (2 << 20 if count * size > 10 << 20 else 256) == 0
+    assert timed.device.intact(holder)
+    for beyond in (begin - 1, begin + count * size):
+        holder.poison()
+        holder.bytes[beyond] = 7
+        assert not timed.device.intact(holder)
 
 
 @pytest.mark.parametrize(("what", "late"), [("input", 1), ("input", 20), ("output", 13), ("output", 20)])
