@@ -25,7 +25,7 @@ from .session import WHOLE, DeviceSession, told_tampering
 from .train import prepare_train, seconds_of_train
 
 _BLOCK_S = 2e-3
-_MOST_CALLS = 40
+_FEWEST_CALLS, _MOST_CALLS = 3, 40  # of a block
 _WARM_UP_S = 0.03
 _JUDGED_BLOCKS = 2
 _LEAST_S = 1e-9  # of a call
@@ -160,7 +160,8 @@ class DeviceStopwatch:
     ) -> None:
         """Takes two loaded sessions, the candidate first; ``look`` tells what the device is like."""
         self._sides, self._precision, self._flush, self._look = sides, precision, flush, look
-        self.failed_side, self.repeated, self._lead = 0, 0, _LEAD
+        self.failed_side, self.repeated = 0, 0
+        self._lead, self._most_calls = _LEAD, _MOST_CALLS
         self.seen: list[Conditions] = []
 
     def measure(self, exam: Exam, limit_s: float, rng: np.random.Generator) -> Series:
@@ -181,14 +182,14 @@ class DeviceStopwatch:
                 looking, order = eyes.submit(self._look), (0, 1) if len(taken) % 2 == 0 else (1, 0)
                 judge_one = len(taken) in judged
                 blocks = {side: self._block(side, exam, calls[side], judge_one=judge_one) for side in order}
-                if self._is_disturbed(looking.result()) or self._wants_more_lead(*blocks.values()):
+                if self._is_disturbed(looking.result()) or self._waited_for_launching(*blocks.values()):
                     self.repeated += 1
                     continue
                 taken.append((blocks[0].call_s, blocks[1].call_s))
                 if len(taken) < self._precision.min_pairs:
                     continue
                 wall: FloatArray = np.array(taken, dtype=np.float64).T
-                series = Series(exam.pool.workload.name, wall, wall, calls[0], self.repeated)
+                series = Series(exam.pool.workload.name, wall, wall, len(blocks[0].seconds), self.repeated)
                 late = time.monotonic() >= deadline or len(taken) >= self._precision.max_pairs
                 if late or series.is_precise(self._precision.target, rng):
                     wall = wall * self._charges(exam, wall)
@@ -203,14 +204,20 @@ class DeviceStopwatch:
             raise MachineError(f"nothing can be timed on the GPU: {now.disturbance}")
         return bool(now.disturbance)
 
-    def _wants_more_lead(self, *blocks: Block) -> bool:
-        """Whether a device waited for the launching of many calls, and need not: both sides get more of a lead then.
+    def _waited_for_launching(self, *blocks: Block) -> bool:
+        """Whether a device waited for the launching of many calls; then the next blocks of both sides prevent it.
 
-        Without limit, who waits for the device itself, or whose worker lies, would have everybody wait.
+        They get more of a lead, and when that is long, fewer calls. There is an end to both, or who waits for the
+        device itself, or whose worker lies, would have everybody wait.
         """
-        if self._lead >= _MOST_LEAD or all(4 * block.late <= len(block.seconds) for block in blocks):
+        if all(4 * block.late <= len(block.seconds) for block in blocks):
             return False
-        self._lead *= 2
+        if self._lead < _MOST_LEAD:
+            self._lead *= 2
+        elif self._most_calls >= 2 * _FEWEST_CALLS:
+            self._most_calls //= 2
+        else:
+            return False
         return True
 
     def _warm_up(self, exam: Exam) -> list[int]:
@@ -220,14 +227,15 @@ class DeviceStopwatch:
             for side in (0, 1):
                 block = self._block(side, exam, calls[side], judge_one=calls[side] == 2)
                 if calls[side] > 2:  # the first two after a pause are launched late by whoever has slept
-                    self._wants_more_lead(block)
+                    self._waited_for_launching(block)
                 shortest_s = max(float(block.seconds.min()), _LEAST_S)  # what was launched late is longer
-                calls[side] = int(np.clip(math.ceil(_BLOCK_S / shortest_s), 3, _MOST_CALLS))
+                calls[side] = int(np.clip(math.ceil(_BLOCK_S / shortest_s), _FEWEST_CALLS, _MOST_CALLS))
             if time.monotonic() >= until:
                 return calls
 
     def _block(self, side: int, exam: Exam, calls: int, *, judge_one: bool) -> Block:
         self.failed_side = side
+        calls = min(calls, self._most_calls)
         block = timed_block(self._sides[side], exam, calls, self._flush, lead=self._lead, judge_one=judge_one)
         block.keep(self._sides[side], exam)
         return block

@@ -155,14 +155,41 @@ def test_a_device_that_is_never_quiet_is_a_broken_machine():
         stopwatch._is_disturbed(shared)
 
 
-def test_launching_gets_more_of_a_lead_where_a_device_waits_for_it_up_to_a_limit():
+def test_where_a_device_waits_for_launching_it_gets_more_of_a_lead_and_then_fewer_calls_up_to_a_limit():
     stopwatch, times = watch(), np.ones(20)
     waits, rarely_waits = Block(times, {}, late=6), Block(times, {}, late=5)
     before = stopwatch._lead
 
-    assert not stopwatch._wants_more_lead(rarely_waits, rarely_waits)
-    assert [True] * 3 + [False] * 2 == [stopwatch._wants_more_lead(rarely_waits, waits) for _ in range(5)]
-    assert 8 * before == stopwatch._lead
+    assert not stopwatch._waited_for_launching(rarely_waits, rarely_waits)
+    assert [True] * 3 == [stopwatch._waited_for_launching(rarely_waits, waits) for _ in range(3)]
+    assert (8 * before, 40) == (stopwatch._lead, stopwatch._most_calls)
+    assert [True] * 3 + [False] * 2 == [stopwatch._waited_for_launching(rarely_waits, waits) for _ in range(5)]
+    assert (8 * before, 5) == (stopwatch._lead, stopwatch._most_calls)
+
+
+@pytest.mark.parametrize("launching_us", [(20, 30), (100, 100), (150, 300), (500, 200), (600, 900)])
+def test_a_kernel_is_as_fast_as_itself_whoever_launches_it_slower(monkeypatch, launching_us):
+    """A model of a device, with calls of 16 µs and 60 µs of other work before each, and of two hosts."""
+    call_us, other_us = 16.0, 60.0
+
+    def block(host_us, exam, calls, flush, *, lead, judge_one):
+        launched, free, taken, late = 0.0, 76.0 * lead, [], 0
+        for index in range(calls):
+            started = max(free + other_us, launched + 0.8 * host_us)
+            launched += host_us
+            late += index > 0 and free <= launched
+            free = max(started, launched) + call_us
+            taken.append(1e-6 * (free - started))
+        return Block(np.array(taken), {}, late)
+
+    monkeypatch.setattr(timing, "timed_block", block)
+    monkeypatch.setattr(timing, "seconds_of_train", lambda session, exam, claimed_s: None)
+    monkeypatch.setattr(timing, "_WARM_UP_S", 0.0)
+    stopwatch = DeviceStopwatch(launching_us, Precision(min_pairs=4, max_pairs=4), True, lambda: None)
+    exam = SimpleNamespace(pool=SimpleNamespace(workload=SimpleNamespace(name="time-8")))
+    series = stopwatch.measure(exam, 60.0, np.random.default_rng(0))
+
+    assert series.wall_s == pytest.approx(1e-6 * call_us, rel=1e-3)
 
 
 def test_only_pairs_that_nothing_spoiled_count_and_the_others_are_told(monkeypatch):
