@@ -212,10 +212,11 @@ class DeviceStopwatch:
         """
         if all(4 * block.late <= len(block.seconds) for block in blocks):
             return False
+        fewer = max(len(block.seconds) for block in blocks) // 2
         if self._lead < _MOST_LEAD:
             self._lead *= 2
-        elif self._most_calls >= 2 * _FEWEST_CALLS:
-            self._most_calls //= 2
+        elif fewer >= _FEWEST_CALLS:
+            self._most_calls = fewer
         else:
             return False
         return True

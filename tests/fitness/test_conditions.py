@@ -155,16 +155,22 @@ def test_a_device_that_is_never_quiet_is_a_broken_machine():
         stopwatch._is_disturbed(shared)
 
 
-def test_where_a_device_waits_for_launching_it_gets_more_of_a_lead_and_then_fewer_calls_up_to_a_limit():
-    stopwatch, times = watch(), np.ones(20)
-    waits, rarely_waits = Block(times, {}, late=6), Block(times, {}, late=5)
-    before = stopwatch._lead
+@pytest.mark.parametrize(("calls", "lengths"), [(40, [20, 10, 5]), (20, [10, 5]), (5, [])])
+def test_where_a_device_waits_for_launching_it_gets_more_of_a_lead_and_then_fewer_calls_up_to_a_limit(calls, lengths):
+    stopwatch = watch()
+    before, seen = stopwatch._lead, []
 
-    assert not stopwatch._waited_for_launching(rarely_waits, rarely_waits)
-    assert [True] * 3 == [stopwatch._waited_for_launching(rarely_waits, waits) for _ in range(3)]
-    assert (8 * before, 40) == (stopwatch._lead, stopwatch._most_calls)
-    assert [True] * 3 + [False] * 2 == [stopwatch._waited_for_launching(rarely_waits, waits) for _ in range(5)]
-    assert (8 * before, 5) == (stopwatch._lead, stopwatch._most_calls)
+    def block(late):
+        times = np.ones(min(calls, stopwatch._most_calls))
+        return Block(times, {}, late=len(times) // 4 + late)
+
+    assert not stopwatch._waited_for_launching(block(0), block(0))
+    assert [True] * 3 == [stopwatch._waited_for_launching(block(0), block(1)) for _ in range(3)]
+    assert 8 * before == stopwatch._lead
+    while stopwatch._waited_for_launching(block(0), block(1)):
+        seen.append(stopwatch._most_calls)
+    assert lengths == seen
+    assert 8 * before == stopwatch._lead
 
 
 @pytest.mark.parametrize("launching_us", [(20, 30), (100, 100), (150, 300), (500, 200), (600, 900)])
