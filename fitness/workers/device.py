@@ -30,7 +30,7 @@ import time
 GUARD = 256  # elements on both sides of every tensor that this process owns
 LARGE_BYTES, PAGE_BYTES = 10 << 20, 2 << 20  # where torch's allocator gives a tensor pages of its own, and those
 PATTERN = 0x5A
-TWICE_BYTES = 1 << 28
+TWICE_BYTES = 1 << 28  # of an input that is kept twice on the device, at most
 HOLD_CYCLES = 150_000  # 76 µs on an H200
 LAUNCHES_TOGETHER = 4  # what a call takes depends on which of so many in turn it is
 ALIGNMENT = 256  # of arrays that are moved together
@@ -413,10 +413,6 @@ class Session:
         self.candidate = Candidate(self.device, message)
         return {"seconds": time.perf_counter() - started}, {}
 
-    def own(self, arrays):
-        """Returns guarded tensors that hold ``arrays``."""
-        return [self.owned(self.device.torch.from_numpy(array)) for array in arrays.values()]
-
     def call(self, message, arrays):
         """Makes calls, each with its axes and one of the sets of inputs; poisons before each what it may reuse.
 
@@ -560,18 +556,21 @@ class Session:
         """Keeps inputs on the device under a name, for `time` and `train`; notes which have one factor in common.
 
         Rows that will be rolled are kept twice, one copy behind the other, so that it takes no time: on an H200 rolling
-        32 MiB takes 42 µs, nearly as long as the kernel that waits for them. Large ones are not, as memory is dear.
+        32 MiB takes 42 µs, nearly as long as the kernel that waits for them. Large inputs are not: memory is dear.
         """
-        factors = self.device.torch.from_numpy(arrays.pop("factors@")).to(self.device.name)
-        pool = [holder.tensor for holder in self.own(arrays)]
-        self.pools[message["name"]] = pool
-        self.steady[message["name"]] = [name in message["steady"] for name in arrays]
-        self.sources[message["name"]] = [
-            each if (is_steady and each.dim() < 2) or each.nbytes > TWICE_BYTES else self.device.torch.cat([each, each])
-            for each, is_steady in zip(pool, self.steady[message["name"]], strict=True)
+        torch, name = self.device.torch, message["name"]
+        factors, *tensors = (
+            torch.from_numpy(array).to(self.device.name) for array in (arrays.pop("factors@"), *arrays.values())
+        )
+        self.steady[name] = [each in message["steady"] for each in arrays]
+        self.sources[name] = [
+            each if (is_steady and each.dim() < 2) or each.nbytes > TWICE_BYTES else torch.cat([each, each])
+            for each, is_steady in zip(tensors, self.steady[name], strict=True)
         ]
-        floats = {tensor.dtype for tensor in pool if tensor.is_floating_point()}
-        self.factors[message["name"]] = {dtype: factors.to(dtype) for dtype in floats}
+        pairs = zip(self.sources[name], tensors, strict=True)
+        self.pools[name] = [source.view(-1)[: each.numel()].view(each.shape) for source, each in pairs]
+        floats = {tensor.dtype for tensor in tensors if tensor.is_floating_point()}
+        self.factors[name] = {dtype: factors.to(dtype) for dtype in floats}
         return {}, {}
 
     def forget(self, message, arrays):

@@ -327,6 +327,33 @@ def test_worker_and_parent_make_the_same_inputs_of_a_variant(task, worker, monke
     assert [array.tobytes() for array in expected] == [tensor.numpy().tobytes() for tensor in made]
 
 
+@pytest.mark.parametrize("twice_bytes", [0, 1 << 28])
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint8", "int64", "float16", "float32", "float64", "complex64"])
+@pytest.mark.parametrize("shape", [(), (0,), (1,), (6,), (0, 7), (1, 7), (5, 7), (3, 0), (2, 3, 4)], ids=str)
+def test_rows_of_any_number_are_rolled_unless_they_are_steady(worker, monkeypatch, shape, dtype, twice_bytes):
+    import torch
+
+    monkeypatch.setattr(worker, "TWICE_BYTES", twice_bytes)
+    session = worker.Session(None, SimpleNamespace(torch=torch, name="cpu"))
+    array = np.arange(np.prod(shape, dtype=int)).reshape(shape).astype(dtype)
+    factors = np.random.default_rng(0).uniform(0.5, 2, 20).astype("float16")
+    own = factors.astype(dtype)[3:] if np.issubdtype(dtype, np.floating) else np.ones(20, dtype)
+    for steady in (["x"], ["x"][: array.ndim == 0]):  # single numbers are
+        session.pool({"name": "a", "steady": steady}, {"x": np.array(array), "factors@": factors})
+        [made] = map(torch.empty_like, session.pools["a"])
+        session.fill([made], {"entry": "a", "roll": 4, "shift": 3})
+        rolled = array if steady and array.ndim < 2 else np.roll(array, 4, 0)
+
+        assert (rolled * (own[0] if steady else own[: shape[-1]])).tobytes() == made.numpy().tobytes()
+
+
+def test_inputs_are_on_a_device_no_more_than_twice(timed):
+    [first], [source] = timed.pools["exam/0"], timed.sources["exam/0"]
+
+    assert 2 * first.nbytes == source.untyped_storage().nbytes()
+    assert source.data_ptr() == first.data_ptr()
+
+
 class ByPointer:
     """Stands in for a loaded shared object, which gets pointers: y = x + x, and ``beyond`` writes elsewhere."""
 
