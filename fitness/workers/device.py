@@ -28,7 +28,10 @@ import sys
 import time
 
 GUARD = 256  # elements on both sides of every tensor that this process owns
-LARGE_BYTES, PAGE_BYTES = 10 << 20, 2 << 20  # where torch's allocator gives a tensor pages of its own, and those
+LARGE_BYTES, PAGE_BYTES = (
+    10 << 20,
+    2 << 20,
+)  # from which on torch's allocator gives a tensor pages of its own, and those
 PATTERN = 0x5A
 TWICE_BYTES = 1 << 28  # of an input that is kept twice on the device, at most
 HOLD_CYCLES = 150_000  # 76 µs on an H200
@@ -307,9 +310,9 @@ class Owned:
 def elements_before(count, itemsize):
     """Returns how many elements lie in memory before an owned tensor: its guard, and what aligns it as torch would.
 
-    Where a kernel's inputs and outputs lie in their pages makes a percent on an H200; as much as users will have.
+    Where a kernel's inputs and outputs lie in their pages makes half a percent on an H200: they lie as users' will.
     """
-    return max(GUARD, PAGE_BYTES // itemsize) if count * itemsize > LARGE_BYTES else GUARD
+    return PAGE_BYTES // itemsize if count * itemsize >= LARGE_BYTES else GUARD
 
 
 def lent(tensors):
@@ -633,9 +636,9 @@ class Session:
     def time(self, message, arrays):
         """Times one call a variant, with flushed caches before each; keeps the outputs of the judged ones.
 
-        A call of 52 µs takes 0.7 µs longer or shorter on an H200 by which of four launches in turn it is. Where calls
-        come with a multiple of four launches, it would be the same one for a whole block. With none, one, two, three
-        more before them it is each equally often, whatever a candidate launches.
+        A call of 52 µs takes up to 1 µs longer on an H200 by which of four launches in turn it is. Where calls come
+        with a multiple of four launches, it would be the same one for a whole block. With none, one, two, three more
+        before them each eight calls are each of the four twice, whatever a candidate launches.
 
         Tells how many calls had ended before the next was launched: nothing was queued behind them, which makes a
         percent of a short call's time, and the device may have waited for the next.

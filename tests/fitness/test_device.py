@@ -5,6 +5,7 @@ import importlib.util
 import re
 import weakref
 from collections import Counter
+from itertools import accumulate
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -398,25 +399,39 @@ def test_a_block_has_one_lead_and_tells_which_calls_nothing_was_queued_behind(ti
     assert [] == facts["tampered"]
 
 
-def test_before_calls_are_up_to_three_launches_each_number_of_them_equally_often(timed, monkeypatch):
-    """Else a call with four launches of its own and the block's would always be the same one of four in turn."""
+@pytest.mark.parametrize("launches", range(1, 9))
+def test_each_eight_calls_are_each_of_four_launches_in_turn_twice(timed, monkeypatch, launches):
+    """However many launches make a call's data and the call, which is the last of them."""
     before = []
     monkeypatch.setattr(timed.device, "launch_nothing", before.append)
-    for _ in range(2):
-        timed.time(block(20), {})
+    for calls in (3, 20, 21):
+        timed.time(block(calls), {})
+    turns = [at % 4 for at in accumulate(launches + more for more in before)]
 
-    assert {0: 10, 1: 10, 2: 10, 3: 10} == Counter(before)
-    assert all({0, 1, 2, 3} == set(before[at : at + 4]) for at in range(37))
+    assert 44 == len(turns)
+    assert all({0: 2, 1: 2, 2: 2, 3: 2} == Counter(turns[at : at + 8]) for at in range(37))
 
 
-@pytest.mark.parametrize(("dtype", "count"), [("float32", 8), ("float32", 3 << 20), ("uint8", 11 << 20)])
-def test_owned_tensors_are_aligned_as_torch_aligns_them_and_guarded(timed, worker, dtype, count):
-    """Torch gives more than 10 MiB pages of 2 MiB, and what is smaller 512 bytes."""
+MIB = 1 << 20
+
+
+@pytest.mark.parametrize(
+    ("dtype", "count", "aligned"),
+    [
+        ("float32", 8, 1 << 10),
+        ("bool", 10 * MIB - 1, 1 << 8),
+        ("uint8", 10 * MIB, 2 * MIB),
+        ("float16", 6 * MIB, 2 * MIB),
+        ("complex128", MIB, 2 * MIB),
+    ],
+)
+def test_owned_tensors_begin_where_torch_begins_large_ones_and_are_guarded(timed, worker, dtype, count, aligned):
+    """Torch's allocator gives 10 MiB and more pages of 2 MiB."""
     holder = worker.Owned(timed.device, getattr(timed.device.torch, dtype), [count])
     size = holder.buffer.element_size()
     begin = holder.tensor.data_ptr() - holder.buffer.data_ptr()
 
-    assert begin % (2 << 20 if count * size > 10 << 20 else 256) == 0
+    assert begin == aligned
     assert timed.device.intact(holder)
     for beyond in (begin - 1, begin + count * size):
         holder.poison()
