@@ -219,6 +219,24 @@ def test_only_pairs_that_nothing_spoiled_count_and_the_others_are_told(monkeypat
     assert [8] * 6 + [16] * 6 == leads
 
 
+def test_no_more_blocks_are_judged_where_pairs_are_taken_again(monkeypatch):
+    """Only so many variants are prepared, and a candidate can have its pairs taken again: it waits for the device."""
+    judged = []
+
+    def block(side, exam, calls, flush, *, lead, judge_one):
+        judged.extend([side] * judge_one)
+        return Block(np.ones(calls), {}, late=calls)
+
+    monkeypatch.setattr(timing, "timed_block", block)
+    monkeypatch.setattr(timing, "seconds_of_train", lambda session, exam, claimed_s: None)
+    monkeypatch.setattr(DeviceStopwatch, "_warm_up", lambda stopwatch, exam: [40, 40])
+    stopwatch = DeviceStopwatch((0, 1), Precision(min_pairs=1, max_pairs=1), True, lambda: None)
+    exam = SimpleNamespace(pool=SimpleNamespace(workload=SimpleNamespace(name="time-8")))
+
+    assert 6 == stopwatch.measure(exam, 60.0, np.random.default_rng(0)).repeated
+    assert [0, 1] == judged
+
+
 def test_how_many_calls_a_block_has_is_told_by_those_that_were_not_launched_late(monkeypatch):
     """Who wakes up launches late, and one call then seems to take as long as ten."""
 
