@@ -69,9 +69,8 @@ def own_timer(evaluator: Evaluator, repeats: int) -> tuple[list[float], list[flo
 def tritons_timer(evaluator: Evaluator, repeats: int, *, whole_l2: bool) -> list[float]:
     """Returns the latency of the same kernel on the same size in µs by ``triton.testing.do_bench``.
 
-    In several processes, as where memory lies makes a percent, and each of the evaluator's measurements has a process
-    of its own. A context starts with a part of the L2 cache set aside on some GPUs; workers give it back, and so does
-    ``whole_l2``.
+    In several processes, as each of the evaluator's measurements has one of its own. A context starts with a part of
+    the L2 cache set aside on some GPUs; workers give it back, and so does ``whole_l2``.
     """
     source, axes = evaluator.task.seed_kernel("triton").source, evaluator.task.time_workloads[0].axes
     each = -(-repeats // PROCESSES)

@@ -431,7 +431,7 @@ def test_owned_tensors_begin_where_torch_begins_large_ones_and_are_guarded(timed
     size = holder.buffer.element_size()
     begin = holder.tensor.data_ptr() - holder.buffer.data_ptr()
 
-    assert begin == aligned
+    assert aligned == begin
     assert timed.device.intact(holder)
     for beyond in (begin - 1, begin + count * size):
         holder.poison()
