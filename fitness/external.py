@@ -9,9 +9,10 @@ the artifact. ``run`` is called with ``{artifact}`` and ``{manifest}``; the mani
 
 It must run every call in order, write each output as raw little-endian bytes, and print one JSON object
 as its last line: ``{"status": "ok", "times_us": [[…], …]}`` with ``repeats`` times for each call, or
-``{"status": "crashed" | "out_of_memory" | "no_result", "log": "…"}``. Files are relative to the current
-folder. Outputs are poisoned before; this process judges them and never tells what is expected. What a command
-leaves running in its process group is ended with it.
+``{"status": "crashed" | "out_of_memory" | "no_result", "log": "…"}``. An exit status other than 0 is a failure of
+``build``, and of ``run`` where it says ``ok``; another verdict of ``run``'s counts whatever its exit status. Files are
+relative to the current folder. Outputs are poisoned before; this process judges them and never tells what is expected.
+What a command leaves running in its process group is ended with it.
 """
 
 from __future__ import annotations
@@ -167,9 +168,9 @@ class ExternalBench(Bench):
         fields = {"artifact": built.name, "manifest": manifest.name, "arch": self.target.arch}
         done = self._command("run", fields, folder, self.settings.run_timeout_s, Status.RUN_TIMEOUT)
         answer = _last_object(done.stdout)
-        if answer is None:
+        if answer is None or (answer.get("status") == "ok" and done.returncode != 0):
             status = Status.CRASHED if done.returncode < 0 else Status.NO_RESULT
-            raise Failed(status, _words(done))
+            raise Failed(status, f"{_words(done)}\n{_end(done.returncode)}".strip())
         if answer.get("status") != "ok":
             told = plain(str(answer.get("log", "")), _MOST_SHOWN)
             raise Failed(_VERDICTS.get(str(answer.get("status")), Status.CRASHED), told)
@@ -270,6 +271,11 @@ def _text(file: IO[bytes]) -> str:
 def _words(done: subprocess.CompletedProcess[str]) -> str:
     """Returns the end of what a command printed, for people and models."""
     return plain((done.stdout + done.stderr)[-_MOST_SHOWN:], _MOST_SHOWN)
+
+
+def _end(returncode: int) -> str:
+    """Returns how a command ended that told no verdict, or one that it did not stand by."""
+    return f"run ended by signal {-returncode}" if returncode < 0 else f"run ended with exit status {returncode}"
 
 
 def _write_anew(path: Path, data: bytes) -> None:

@@ -138,6 +138,8 @@ LIES = {
     "an output is a folder": ("[(os.remove(name), os.mkdir(name)) for name in outputs]", Status.NO_RESULT),
     "an output is a pipe": ("[(os.remove(name), os.mkfifo(name)) for name in outputs]", Status.NO_RESULT),
     "an output is a link": ("[(os.remove(name), os.symlink(name, name)) for name in outputs]", Status.NO_RESULT),
+    "ok, and then a failure": ("sys.exit(3)", Status.NO_RESULT),
+    "ok, and then a signal": ("os.kill(os.getpid(), 11)", Status.CRASHED),
     "prints without end": ("while True: sys.stdout.write('x' * 1_000_000)", Status.NO_RESULT),
 }
 
@@ -149,6 +151,16 @@ def test_what_a_toolchain_says_may_be_anything(lying, name):
 
     assert (expected, None) == (found.status, found.speedup)
     assert found.log
+
+
+def test_a_failure_after_ok_is_told(lying):
+    assert "exit status 3" in lying(LIES["ok, and then a failure"][0]).log
+
+
+def test_a_verdict_with_an_exit_status_is_the_verdict(lying):
+    found = lying("print(json.dumps({'status': 'out_of_memory', 'log': 'too large'})); sys.exit(1)")
+
+    assert (Status.OUT_OF_MEMORY, "too large") == (found.status, found.log)
 
 
 def test_whoever_stays_behind_holds_nobody_up_and_is_ended(lying, tmp_path):
