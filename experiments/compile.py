@@ -14,6 +14,7 @@ from contextlib import redirect_stdout
 from functools import partial
 from pathlib import Path
 
+from fitness import languages
 from fitness.ahead import AheadLanguage, compile_ahead
 
 from . import faults
@@ -59,13 +60,17 @@ def _command(argv: Sequence[str]) -> int:
         path = own.get("kernel")
         kernel = read_kernel(Path(path), task, language) if path else task.seed_kernel(language.name)
         if not isinstance(language, AheadLanguage):
-            choose = (
-                "choose cuda, cute, flydsl, hip or triton, or judge it where it runs: python -m experiments.evaluate"
-            )
+            choose = f"choose from {', '.join(_ahead())}, or judge it where it runs: python -m experiments.evaluate"
             raise ConfigError(f"language={language.name} does not compile ahead of time; {choose}")
         compilation = compile_ahead(kernel, task, language, own["arch"])
     print(json.dumps(compilation.to_json()))
     return 0
+
+
+def _ahead() -> list[str]:
+    """Returns the names of our languages that compile ahead of time."""
+    made = [getattr(languages, name)() for name in languages.__all__]
+    return sorted(each.name for each in made if isinstance(each, AheadLanguage))
 
 
 if __name__ == "__main__":

@@ -1,8 +1,12 @@
 import importlib.util
 import json
+from pathlib import Path
 
 import pytest
 
+import conf
+from experiments.build import make
+from experiments.composition import composed
 from fitness.languages import Cuda
 
 needs_nvrtc = pytest.mark.skipif(not Cuda()._uses_nvrtc(), reason="NVRTC is not installed")
@@ -32,7 +36,7 @@ def test_a_verdict_is_data(command, tmp_path):
     ("arguments", "status", "text"),
     [
         (("task=softmax", "language=cuda"), 2, "arch: missing"),
-        (("task=softmax", "language=cpp", "arch=native"), 2, "does not compile ahead of time; choose cuda"),
+        (("task=softmax", "language=cpp", "arch=native"), 2, "does not compile ahead of time; choose from cuda"),
         (("task=softmax", "language=cuda", "arch=gfx942"), 1, "cuda compiles for sm_*"),
         (("task=nothing", "language=cuda", "arch=sm_90"), 2, "unknown task"),
         (("task=softmax", "language=cuda", "arch=sm_90", "kernel=nowhere.cu"), 2, "does not exist"),
@@ -45,6 +49,15 @@ def test_mistakes_are_one_line(command, arguments, status, text):
     assert "" == done.stdout
     assert text in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_the_languages_to_choose_from_are_those_that_compile_ahead(command):
+    told = command("compile", "task=softmax", "language=cpp", "arch=native").stderr
+    members = [path.stem for path in Path(conf.__file__).parent.glob("language/*.yaml")]
+    made = {name: make(composed([f"language={name}"]), "language") for name in members}
+    ahead = sorted(name for name, language in made.items() if hasattr(language, "build_ahead"))
+
+    assert f"choose from {', '.join(ahead)}, or" in told
 
 
 def test_a_missing_toolchain_is_a_fault_of_the_machine(command):
