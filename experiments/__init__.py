@@ -13,6 +13,15 @@ reads when something fails, `experiments.runs` turns a run directory into object
 """
 
 import os
+import signal
+import sys
+
+# While a program of this package is still importing, Ctrl-C ends it by the signal, as SIGTERM does, and not with a
+# traceback; `faults.main` turns it into an exception then. Whoever else imports this, a program's child too, keeps what
+# it has; so does a shell's background job, which ignores Ctrl-C.
+_is_program = sys.argv[0] in sys.orig_argv and (sys.argv[0] == "-m" or os.path.basename(sys.argv[0]) == "kernelwright")
+if _is_program and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 # The matrices of a search are small: threads of a linear algebra library cost it more than they give, and their number,
 # which depends on the machine, would change last bits and with them decisions. Must stand before numpy is imported.

@@ -1,7 +1,8 @@
 """What a command says when it cannot go on: one line that tells what to do, and an exit status.
 
 Exit statuses: 0 done, 1 the thing asked for failed, 2 a usage or configuration error, 130 and 143
-stopped by SIGINT and SIGTERM. A traceback is shown only for a fault of this program.
+stopped by SIGINT and SIGTERM (a program that is still importing ends by the signal itself, which shells report as the
+same). A traceback is shown only for a fault of this program.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ def main(command: Callable[[], int]) -> int:
     """
     os.environ["HYDRA_FULL_ERROR"] = "1"  # Hydra would print a traceback and exit by itself
     try:
-        with sigterm_raises():
+        with signals_raise():
             return command()
     except SystemExit as stop:  # argparse, --help
         return stop.code if isinstance(stop.code, int) else USAGE
@@ -87,17 +88,24 @@ def stopped(stop: BaseException) -> int:
 
 
 @contextmanager
-def sigterm_raises() -> Iterator[None]:
-    """Makes SIGTERM raise `Terminated` in the main thread, so that everything is put away."""
+def signals_raise() -> Iterator[None]:
+    """Makes SIGTERM raise `Terminated` and SIGINT `KeyboardInterrupt` in the main thread: everything is put away.
+
+    A SIGINT that is ignored or handled already stays so.
+    """
 
     def handle(signum: int, frame: FrameType | None) -> None:
         raise Terminated
 
-    before = signal.signal(signal.SIGTERM, handle)
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    signal.signal(signal.SIGTERM, handle)
+    if before[signal.SIGINT] is signal.SIG_DFL:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def explain(fault: Exception) -> tuple[str, int]:
