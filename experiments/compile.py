@@ -14,14 +14,15 @@ from contextlib import redirect_stdout
 from functools import partial
 from pathlib import Path
 
-from fitness import languages
+from fitness import Status, TaskError, languages
 from fitness.ahead import AheadLanguage, compile_ahead
+from fitness.tasks import RowSum
 
 from . import faults
 from .build import make
 from .composition import command_line
 from .evaluate import read_kernel
-from .faults import ConfigError
+from .faults import ConfigError, RunError
 from .names import check_import_names
 
 EPILOG = """\
@@ -36,7 +37,7 @@ example:
 the object on standard output holds status, arch, static, artifact_bytes, log, seconds. static has what
 the toolchain tells: registers, spills, shared memory, occupancy, instruction counts. Shapes are those of
 the task's first timed workload. Neither the hardware nor its driver is needed.
-exit status: 0 whatever the verdict, 1 broken machine or missing toolchain, 2 wrong usage
+exit status: 0 whatever the verdict, 1 broken machine, missing toolchain or one that does not know arch, 2 wrong usage
 """
 
 
@@ -63,6 +64,8 @@ def _command(argv: Sequence[str]) -> int:
             choose = f"choose from {', '.join(_ahead())}, or judge it where it runs: python -m experiments.evaluate"
             raise ConfigError(f"language={language.name} does not compile ahead of time; {choose}")
         compilation = compile_ahead(kernel, task, language, own["arch"])
+        if compilation.status is Status.BUILD_FAILED:
+            _check_arch(language, own["arch"])
     print(json.dumps(compilation.to_json()))
     return 0
 
@@ -71,6 +74,24 @@ def _ahead() -> list[str]:
     """Returns the names of our languages that compile ahead of time."""
     made = [getattr(languages, name)() for name in languages.__all__]
     return sorted(each.name for each in made if isinstance(each, AheadLanguage))
+
+
+def _check_arch(language: AheadLanguage, arch: str) -> None:
+    """Asks a toolchain whether a kernel was at fault that it did not compile: one that is right, for the same hardware.
+
+    Raises:
+        RunError: It does not compile that either.
+    """
+    task = RowSum()
+    try:
+        kernel = task.seed_kernel(language.name)
+    except TaskError:  # a language of the user's own
+        return
+    found = compile_ahead(kernel, task, language, arch)
+    if found.status is Status.BUILD_FAILED:
+        lines = found.log.strip().splitlines() or ["it says nothing"]
+        told = lines[-1] if lines[0].startswith("Traceback") else lines[0]
+        raise RunError(f"{language.name} here compiles no kernel for arch={arch}: {told}")
 
 
 if __name__ == "__main__":

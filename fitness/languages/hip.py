@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 import shutil
 import subprocess
 from dataclasses import dataclass
@@ -133,7 +134,15 @@ def _clang_for(arch: str) -> str:
     for path in clangs:
         if _knows(path, arch):
             return path
-    raise ToolchainError(f"no clang here knows {arch}; install a newer LLVM or ROCm")
+    known = ", ".join(_known(clangs[0])) or "none"
+    raise ToolchainError(f"no clang here knows {arch}; install a newer LLVM or ROCm, or choose from {known}")
+
+
+def _known(clang: str) -> list[str]:
+    """Returns the names of CDNA and RDNA architectures that a clang knows."""
+    argv = (clang, "--target=amdgcn-amd-amdhsa", "-nogpulib", "--print-supported-cpus")
+    done = subprocess.run(argv, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+    return re.findall(r"^\s*(gfx[91]\S+)$", done.stdout + done.stderr, re.MULTILINE)
 
 
 @functools.cache  # a sixth of what compiling a small kernel takes

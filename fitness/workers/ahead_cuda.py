@@ -94,6 +94,14 @@ class Program:
         self.demand(self.nvrtc.nvrtcGetLoweredName(self.handle, expression.encode(), ctypes.byref(found)))
         return found.value.decode()
 
+    def architectures(self):
+        """Returns the numbers of those that it compiles for, as in sm_90."""
+        count = ctypes.c_int()
+        self.demand(self.nvrtc.nvrtcGetNumSupportedArchs(ctypes.byref(count)))
+        numbers = (ctypes.c_int * count.value)()
+        self.demand(self.nvrtc.nvrtcGetSupportedArchs(numbers))
+        return [*numbers]
+
     def read(self, what):
         """Returns ``"ProgramLog"`` or ``"CUBIN"``, in bytes."""
         size = ctypes.c_size_t()
@@ -131,6 +139,9 @@ def compile_device(path):
     options += [f"--include-path={folder}" for folder in manifest["include"]]
     compiled = program.compile(options)
     log = program.read("ProgramLog").decode(errors="replace").strip("\0 \n")
+    if not compiled and "--gpu-architecture" in log:
+        known = ", ".join(f"sm_{number}" for number in program.architectures())
+        raise Rejected(f"{log}: {manifest['arch']}; it knows {known}")
     if not compiled:
         raise Rejected(f"{log}\n{HINT}" if "__nv_name_map" in log else log)
     pathlib.Path("kernels.cubin").write_bytes(program.read("CUBIN"))

@@ -12,6 +12,7 @@ import importlib.util
 import json
 import os
 import pathlib
+import re
 import sys
 
 
@@ -61,7 +62,10 @@ def gpu_target(arch):
 
     if arch.startswith("gfx"):
         return GPUTarget("hip", arch, 64 if arch.startswith("gfx9") else 32)
-    return GPUTarget("cuda", int("".join(c for c in arch.removeprefix("sm_") if c.isdigit())), 32)
+    number = re.fullmatch(r"sm_(\d+)[af]?", arch)
+    if number is None:
+        sys.exit(f"{arch} is no name of an NVIDIA architecture; write it as in sm_90a")
+    return GPUTarget("cuda", int(number[1]), 32)
 
 
 def record(driver, compiled):

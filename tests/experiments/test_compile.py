@@ -1,15 +1,28 @@
 import importlib.util
 import json
+import shutil
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 import conf
 from experiments.build import make
+from experiments.compile import _check_arch
 from experiments.composition import composed
-from fitness.languages import Cuda
+from experiments.faults import RunError
+from fitness.ahead import AheadBuild
+from fitness.languages import Cuda, Hip
+
+
+def needs(module):
+    missing = any(importlib.util.find_spec(each) is None for each in ("torch", module))
+    return pytest.mark.skipif(missing, reason=f"torch or {module} is not installed")
+
 
 needs_nvrtc = pytest.mark.skipif(not Cuda()._uses_nvrtc(), reason="NVRTC is not installed")
+needs_clang = pytest.mark.skipif(shutil.which("clang++-19") is None, reason="clang 19 is not installed")
+needs_triton, needs_cute = needs("triton"), needs("cutlass")
 
 
 @needs_nvrtc
@@ -49,6 +62,49 @@ def test_mistakes_are_one_line(command, arguments, status, text):
     assert "" == done.stdout
     assert text in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("language", "arch", "known"),
+    [
+        pytest.param("cuda", "sm_999", "sm_90,", marks=needs_nvrtc),
+        pytest.param("cuda", "sm_90x", "sm_90,", marks=needs_nvrtc),
+        pytest.param("hip", "gfx999", "gfx942", marks=needs_clang),
+        pytest.param("triton", "sm_90x", "write it as in sm_90a", marks=needs_triton),
+        pytest.param("triton", "gfx999", "unsupported target: 'gfx999'", marks=needs_triton),
+        pytest.param("cute", "sm_899", "sm_899", marks=needs_cute),
+    ],
+)
+def test_an_architecture_that_a_toolchain_does_not_know_is_no_fault_of_a_kernel(command, language, arch, known):
+    done = command("compile", "task=softmax", f"language={language}", f"arch={arch}")
+
+    assert (1, "", 1) == (done.returncode, done.stdout, len(done.stderr.splitlines())), done.stderr
+    assert f"{arch}" in done.stderr
+    assert known in done.stderr
+
+
+@dataclass(frozen=True)
+class Toolchain(Hip):
+    """Compiles what holds none of some words."""
+
+    refuses: str = ""
+
+    def build_ahead(self, kernel, task, arch, workdir):
+        right = "true" if self.refuses not in kernel.source else "false"
+        return AheadBuild(("sh", "-c", f"echo it is your fault; {right}"), "*.hsaco")
+
+    def static_metrics(self, workdir, arch, log):
+        return {"vgprs": 1}
+
+
+def test_who_is_at_fault_is_told_by_a_kernel_that_is_right():
+    with pytest.raises(RunError, match="gfx942: it is your fault"):
+        _check_arch(Toolchain(refuses=""), "gfx942")
+    assert _check_arch(Toolchain(refuses="nothing of a seed's"), "gfx942") is None
+
+
+def test_a_language_without_a_kernel_that_is_right_is_not_asked():
+    assert _check_arch(Toolchain(name="mine", refuses=""), "gfx942") is None
 
 
 def test_the_languages_to_choose_from_are_those_that_compile_ahead(command):
