@@ -7,6 +7,7 @@ import secrets
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,10 @@ _ENTRIES = 2
 
 _SHIFTS = 1 << 16
 """Places among an exam's factors at which those of a call may begin."""
+
+
+Question = tuple["Variant", Callable[[], Instance]]
+"""Inputs of a call that is judged, and what returns what must come out."""
 
 
 @dataclass(frozen=True)
@@ -108,25 +113,31 @@ class Exam:
         specs = (*self.task.inputs.values(), *self.task.outputs.values())
         return 1 + sum(math.prod(s.extent(self.pool.workload.axes)) * np.dtype(s.dtype).itemsize for s in specs)
 
-    def block_question(self, asked: int) -> int:
-        """Returns the index of the variant to judge in a block of a worker that was ``asked`` so often before.
+    def drawn_question(self) -> Question:
+        """Draws a question that nobody has prepared; what must come out is computed when somebody asks for it."""
+        drawn = Variant.draw(self.pool)
+        return drawn, cache(lambda: drawn.instance(self.task, self.pool, self.factors))
+
+    def block_question(self, asked: int) -> Question:
+        """Returns what to judge in a block of a worker that was ``asked`` so often before.
 
         It has not met the variant before, as long as that is possible: else it could leave out the work on all data
         that is new to it. The last variant is for trains.
         """
-        return asked % (len(self.variants) - 1)
+        return self._prepared(asked % (len(self.variants) - 1))
 
-    def train_question(self, replay: int, decisive: int) -> tuple[Variant, Callable[[], Instance]]:
+    def _prepared(self, index: int) -> Question:
+        return self.variants[index], lambda: self.instances[index]
+
+    def train_question(self, replay: int, decisive: int) -> Question:
         """Returns the variant to judge in a replay, counted from one, and what tells what must come out.
 
         That of the ``decisive`` one, the first that may be the last, no block has met; later ones are drawn, and what
         must come out is computed when somebody asks for it.
         """
         if replay > decisive:
-            drawn = Variant.draw(self.pool)
-            return drawn, lambda: drawn.instance(self.task, self.pool, self.factors)
-        index = len(self.variants) - 1 if replay == decisive else self.block_question(replay)
-        return self.variants[index], lambda: self.instances[index]
+            return self.drawn_question()
+        return self._prepared(len(self.variants) - 1) if replay == decisive else self.block_question(replay)
 
 
 def _factors(pool: Pool) -> NDArray[Any]:

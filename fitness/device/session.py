@@ -24,7 +24,7 @@ from ..evaluation import JSON, Status
 from ..sandbox import Cell, Limits, Sandbox
 from ..session import Artifact, Failed
 from ..task import Task
-from .exam import Exam
+from .exam import Exam, Question
 from .process import DISK_BYTES, Arrays, DeviceProcess
 from .sample import Sample
 from .zygote import Zygote
@@ -89,6 +89,11 @@ class DeviceSession:
         """Shares the memory that timing may take among exams: a part of a device's, as many candidates wait there."""
         most_bytes = min(_TIMING_BYTES, self.memory_bytes // _SHARE) if self.memory_bytes else _TIMING_BYTES
         self.room = {exam.name: max(1, most_bytes // len(exams) // exam.call_bytes) for exam in exams}
+
+    def next_question(self, exam: Exam) -> Question:
+        """Returns what to judge in the next block on an exam."""
+        self.questions[exam.name] += 1
+        return exam.block_question(self.questions[exam.name] - 1)
 
     def limit(self, seconds: float) -> None:
         """Lets every answer from now on be late after ``seconds``."""

@@ -5,20 +5,20 @@ from __future__ import annotations
 import math
 import secrets
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 
+from ..check import Instance
 from ..errors import MachineError
 from ..evaluation import Status
 from ..series import Precision, Series
 from ..session import Failed
 from ..statistics import FloatArray
 from .conditions import Conditions
-from .exam import Exam, Variant
+from .exam import Exam, Question, Variant
 from .profiler import launches
 from .sample import Sample
 from .session import WHOLE, DeviceSession, told_tampering
@@ -57,7 +57,7 @@ def rehearse(session: DeviceSession, exams: Sequence[Exam], flush: bool) -> None
         start = time.monotonic()
         timed_block(session, exam, 2, flush)
         middle = time.monotonic()
-        block = timed_block(session, exam, 2, flush, judge_one=True)
+        block = timed_block(session, exam, 2, flush, question=session.next_question(exam))
         session.compile_s += max(0.0, 2 * middle - start - time.monotonic())
         block.keep(session, exam, WHOLE)
         session.trains[exam.name] = prepare_train(session, exam, block.call_s)
@@ -81,12 +81,12 @@ class Block:
 
     Attributes:
         seconds: ``(calls,)`` of each call.
-        judged: Index of a call to its variant among the exam's: its outputs are still on the device.
+        judged: Index of a call to what returns what must come out: its outputs are still on the device.
         late: How many had ended before the next was launched.
     """
 
     seconds: FloatArray
-    judged: Mapping[int, int]
+    judged: Mapping[int, Callable[[], Instance]]
     late: int = 0
 
     @property
@@ -102,29 +102,32 @@ class Block:
             Failed: They do not come.
         """
         workload = exam.pool.workload
-        for index, chosen in self.judged.items():
-            instance = partial(exam.instances.__getitem__, chosen)
+        for index, instance in self.judged.items():
             session.keep_outputs(dict(workload.axes), index, instance, f"{workload.name}, a timed call", sample)
 
 
 def timed_block(
-    session: DeviceSession, exam: Exam, calls: int, flush: bool, *, lead: int = _LEAD, judge_one: bool = False
+    session: DeviceSession,
+    exam: Exam,
+    calls: int,
+    flush: bool,
+    *,
+    lead: int = _LEAD,
+    question: Question | None = None,
 ) -> Block:
-    """Times ``calls`` calls on data that no call has seen; of one of them the outputs may be known.
+    """Times ``calls`` calls on data that no call has seen; one of them, nobody knows which, may be a question.
 
     The device starts on them when launching them has got ahead by ``lead`` holds (`HOLD_CYCLES` of the worker).
 
     Raises:
         Failed: The worker says something impossible, or was tampered with.
     """
-    known: dict[int, int] = {}
+    judged: dict[int, Callable[[], Instance]] = {}
     variants = [Variant.draw(exam.pool) for _ in range(calls)]
-    if judge_one:
-        known = {secrets.randbelow(calls): exam.block_question(session.questions[exam.name])}
-        session.questions[exam.name] += 1
-        for index, chosen in known.items():
-            variants[index] = exam.variants[chosen]
-    messages = [variant.message(exam.name, index in known) for index, variant in enumerate(variants)]
+    if question is not None:
+        index = secrets.randbelow(calls)
+        variants[index], judged[index] = question
+    messages = [variant.message(exam.name, index in judged) for index, variant in enumerate(variants)]
     axes = dict(exam.pool.workload.axes)
     start = time.monotonic()
     places = min(_PLACES, session.room[exam.name])
@@ -133,13 +136,25 @@ def timed_block(
     limit_s = 2 * (time.monotonic() - start)  # no call takes longer than all, up to the pace of two clocks
     if tampered := told_tampering(facts):
         raise Failed(Status.TAMPERED, tampered)
-    session.check_forms(facts, [axes] * len(known))
+    session.check_forms(facts, [axes] * len(judged))
     told = facts.get("times_us")
     times_s = 1e-6 * np.array([each for each in told if isinstance(each, float)] if isinstance(told, list) else [])
     if times_s.shape != (calls,) or not ((times_s >= _LEAST_S) & (times_s <= limit_s)).all():
         raise Failed(Status.SUSPECT, "its times are no times", session.max_rel_error)
     late = facts.get("late")
-    return Block(times_s, known, late if isinstance(late, int) else 0)
+    return Block(times_s, judged, late if isinstance(late, int) else 0)
+
+
+def judged_pairs(surely: int) -> Iterator[int]:
+    """Yields the numbers of pairs that are judged: of those that are ``surely`` taken, and one each time they double.
+
+    Who is noisy, so that more of them are taken, must not know that nobody looks any more.
+    """
+    surely = max(1, surely)
+    yield from sorted({secrets.randbelow(surely) for _ in range(_JUDGED_BLOCKS)})
+    while True:
+        yield surely + secrets.randbelow(surely)
+        surely *= 2
 
 
 class DeviceStopwatch:
@@ -175,14 +190,19 @@ class DeviceStopwatch:
         """
         calls = self._warm_up(exam)
         deadline = time.monotonic() + limit_s
-        judged = {secrets.randbelow(max(1, self._precision.min_pairs)) for _ in range(_JUDGED_BLOCKS)}
+        upcoming = judged_pairs(self._precision.min_pairs)
+        judged = next(upcoming)
         taken: list[tuple[float, float]] = []
         with ThreadPoolExecutor(1) as eyes:  # the driver takes longer to answer, when others use it, than a block
             while True:
-                looking, order = eyes.submit(self._look), (0, 1) if len(taken) % 2 == 0 else (1, 0)
-                judge_one = len(taken) in judged
-                judged.discard(len(taken))  # if it is taken again: who met a variant twice would know which are judged
-                blocks = {side: self._block(side, exam, calls[side], judge_one=judge_one) for side in order}
+                looking, pair = eyes.submit(self._look), len(taken)
+                questions: list[Question | None] = [None, None]
+                if pair == judged:
+                    judged = next(upcoming)  # not this one, if it is taken again: few questions are prepared
+                    drawn = exam.drawn_question() if pair >= self._precision.min_pairs else None
+                    questions = [drawn or session.next_question(exam) for session in self._sides]
+                order = (0, 1) if pair % 2 == 0 else (1, 0)
+                blocks = {side: self._block(side, exam, calls[side], questions[side]) for side in order}
                 if self._is_disturbed(looking.result()) or self._waited_for_launching(*blocks.values()):
                     self.repeated += 1
                     continue
@@ -227,7 +247,8 @@ class DeviceStopwatch:
         calls, until = [2, 2], time.monotonic() + _WARM_UP_S
         while True:
             for side in (0, 1):
-                block = self._block(side, exam, calls[side], judge_one=calls[side] == 2)
+                question = self._sides[side].next_question(exam) if calls[side] == 2 else None
+                block = self._block(side, exam, calls[side], question)
                 if calls[side] > 2:  # the first two after a pause are launched late by whoever has slept
                     self._waited_for_launching(block)
                 wanted = math.ceil(_BLOCK_S / block.seconds.min())  # by the shortest: what was launched late is longer
@@ -235,10 +256,10 @@ class DeviceStopwatch:
             if time.monotonic() >= until:
                 return calls
 
-    def _block(self, side: int, exam: Exam, calls: int, *, judge_one: bool) -> Block:
+    def _block(self, side: int, exam: Exam, calls: int, question: Question | None) -> Block:
         self.failed_side = side
         calls = min(calls, self._most_calls)
-        block = timed_block(self._sides[side], exam, calls, self._flush, lead=self._lead, judge_one=judge_one)
+        block = timed_block(self._sides[side], exam, calls, self._flush, lead=self._lead, question=question)
         block.keep(self._sides[side], exam)
         return block
 

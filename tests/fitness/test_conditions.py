@@ -5,7 +5,7 @@ import os
 import signal
 import subprocess
 import sys
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -173,12 +173,28 @@ def test_where_a_device_waits_for_launching_it_gets_more_of_a_lead_and_then_fewe
     assert 8 * before == stopwatch._lead
 
 
+@dataclass
+class Side:
+    """Stands in for a session; ``seconds`` are what a test takes them for."""
+
+    seconds: float
+
+    def next_question(self, exam):
+        return "prepared", None
+
+
+EXAM = SimpleNamespace(
+    pool=SimpleNamespace(workload=SimpleNamespace(name="time-8")), drawn_question=lambda: ("drawn", None)
+)
+
+
 @pytest.mark.parametrize("launching_us", [(20, 30), (100, 100), (150, 300), (500, 200), (600, 900)])
 def test_a_kernel_is_as_fast_as_itself_whoever_launches_it_slower(monkeypatch, launching_us):
     """A model of a device, with calls of 16 µs and 60 µs of other work before each, and of two hosts."""
     call_us, other_us = 16.0, 60.0
 
-    def block(host_us, exam, calls, flush, *, lead, judge_one):
+    def block(host, exam, calls, flush, *, lead, question):
+        host_us = 1e6 * host.seconds
         launched, free, taken, late = 0.0, 76.0 * lead, [], 0
         for index in range(calls):
             started = max(free + other_us, launched + 0.8 * host_us)
@@ -191,28 +207,28 @@ def test_a_kernel_is_as_fast_as_itself_whoever_launches_it_slower(monkeypatch, l
     monkeypatch.setattr(timing, "timed_block", block)
     monkeypatch.setattr(timing, "seconds_of_train", lambda session, exam, claimed_s: None)
     monkeypatch.setattr(timing, "_WARM_UP_S", 0.0)
-    stopwatch = DeviceStopwatch(launching_us, Precision(min_pairs=4, max_pairs=4), True, lambda: None)
-    exam = SimpleNamespace(pool=SimpleNamespace(workload=SimpleNamespace(name="time-8")))
-    series = stopwatch.measure(exam, 60.0, np.random.default_rng(0))
+    hosts = tuple(Side(1e-6 * each_us) for each_us in launching_us)
+    stopwatch = DeviceStopwatch(hosts, Precision(min_pairs=4, max_pairs=4), True, lambda: None)
+    series = stopwatch.measure(EXAM, 60.0, np.random.default_rng(0))
 
     assert series.wall_s == pytest.approx(1e-6 * call_us, rel=1e-3)
 
 
 def test_only_pairs_that_nothing_spoiled_count_and_the_others_are_told(monkeypatch):
-    """The first pair is hot; in the third the first of the two was launched late. Sides stand for what they take."""
+    """The first pair is hot; in the third the first of the two was launched late."""
     looks, leads = iter([replace(QUIET, reasons=0x20), *[QUIET] * 5]), []
 
-    def block(side_s, exam, calls, flush, *, lead, judge_one):
+    def block(side, exam, calls, flush, *, lead, question):
         number, is_late = len(leads) // 2, len(leads) == 4
         leads.append(lead)
-        return Block(np.full(calls, 9.0 if number in (0, 2) else side_s), {}, calls * is_late)
+        return Block(np.full(calls, 9.0 if number in (0, 2) else side.seconds), {}, calls * is_late)
 
     monkeypatch.setattr(timing, "timed_block", block)
     monkeypatch.setattr(timing, "seconds_of_train", lambda session, exam, claimed_s: None)
     monkeypatch.setattr(DeviceStopwatch, "_warm_up", lambda stopwatch, exam: [20, 20])
-    stopwatch = DeviceStopwatch((1.0, 2.0), Precision(min_pairs=4, max_pairs=4), True, lambda: next(looks))
-    exam = SimpleNamespace(pool=SimpleNamespace(workload=SimpleNamespace(name="time-8")))
-    series = stopwatch.measure(exam, 60.0, np.random.default_rng(0))
+    sides = Side(1.0), Side(2.0)
+    stopwatch = DeviceStopwatch(sides, Precision(min_pairs=4, max_pairs=4), True, lambda: next(looks))
+    series = stopwatch.measure(EXAM, 60.0, np.random.default_rng(0))
 
     assert ([1.0] * 4, [2.0] * 4) == (series.wall_s[0].tolist(), series.wall_s[1].tolist())
     assert (2, 2) == (series.repeated, stopwatch.repeated)
@@ -221,35 +237,55 @@ def test_only_pairs_that_nothing_spoiled_count_and_the_others_are_told(monkeypat
 
 def test_no_more_blocks_are_judged_where_pairs_are_taken_again(monkeypatch):
     """Only so many variants are prepared, and a candidate can have its pairs taken again: it waits for the device."""
-    judged = []
+    judged, sides = [], (Side(1.0), Side(2.0))
 
-    def block(side, exam, calls, flush, *, lead, judge_one):
-        judged.extend([side] * judge_one)
+    def block(side, exam, calls, flush, *, lead, question):
+        judged.extend([side] * (question is not None))
         return Block(np.ones(calls), {}, late=calls)
 
     monkeypatch.setattr(timing, "timed_block", block)
     monkeypatch.setattr(timing, "seconds_of_train", lambda session, exam, claimed_s: None)
     monkeypatch.setattr(DeviceStopwatch, "_warm_up", lambda stopwatch, exam: [40, 40])
-    stopwatch = DeviceStopwatch((0, 1), Precision(min_pairs=1, max_pairs=1), True, lambda: None)
-    exam = SimpleNamespace(pool=SimpleNamespace(workload=SimpleNamespace(name="time-8")))
+    stopwatch = DeviceStopwatch(sides, Precision(min_pairs=1, max_pairs=1), True, lambda: None)
 
-    assert 6 == stopwatch.measure(exam, 60.0, np.random.default_rng(0)).repeated
-    assert [0, 1] == judged
+    assert 6 == stopwatch.measure(EXAM, 60.0, np.random.default_rng(0)).repeated
+    assert list(sides) == judged
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_pairs_beyond_those_that_are_surely_taken_are_judged_on_data_that_nobody_has_met(monkeypatch, seed):
+    """Else a kernel that is noisy for long enough could leave out the work from then on."""
+    asked = []
+
+    def block(side, exam, calls, flush, *, lead, question):
+        asked.append(question and question[0])
+        return Block(np.ones(calls), {})
+
+    monkeypatch.setattr(timing, "timed_block", block)
+    monkeypatch.setattr(timing, "seconds_of_train", lambda session, exam, claimed_s: None)
+    monkeypatch.setattr(DeviceStopwatch, "_warm_up", lambda stopwatch, exam: [40, 40])
+    precision = Precision(min_pairs=4, max_pairs=32, target=-1.0)
+    DeviceStopwatch((Side(1.0), Side(1.0)), precision, True).measure(EXAM, 60.0, np.random.default_rng(seed))
+    judged = [(pair, each) for pair, each in enumerate(asked[::2]) if each]
+
+    assert asked[::2] == asked[1::2]
+    assert 1 <= sum(each == "prepared" for _, each in judged) <= 2
+    assert all((pair < 4) == (each == "prepared") for pair, each in judged)
+    assert [2, 3, 4] == [pair.bit_length() - 1 for pair, each in judged if each == "drawn"]
 
 
 def test_how_many_calls_a_block_has_is_told_by_those_that_were_not_launched_late(monkeypatch):
     """Who wakes up launches late, and one call then seems to take as long as ten."""
 
-    def block(side_s, exam, calls, flush, *, lead, judge_one):
+    def block(side, exam, calls, flush, *, lead, question):
+        side_s = side.seconds
         return Block(np.array([10 * side_s] * (calls == 2) + [side_s] * (calls - (calls == 2))), {}, int(calls == 2))
 
     monkeypatch.setattr(timing, "timed_block", block)
     monkeypatch.setattr(timing, "_WARM_UP_S", 0.0)
-    stopwatch = DeviceStopwatch((100e-6, 1e-3), Precision(), True, lambda: None)
+    stopwatch = DeviceStopwatch((Side(100e-6), Side(1e-3)), Precision(), True)
 
-    exam = SimpleNamespace(pool=SimpleNamespace(workload=None))
-
-    assert [20, 3] == stopwatch._warm_up(exam)
+    assert [20, 3] == stopwatch._warm_up(EXAM)
     assert timing._LEAD == stopwatch._lead
 
 

@@ -108,7 +108,7 @@ def test_what_is_judged_of_a_graph_is_new_to_it(late):
     worker = Worker([0.1] * late + [CALLS * CLAIMED_S])
     train(worker)
     told = [(each["entry"], each["roll"], each["shift"]) for replay in worker.shown[:-1] for each in replay]
-    blocks = [EXAM.variants[EXAM.block_question(asked)] for asked in range(10)]
+    blocks = [EXAM.block_question(asked)[0] for asked in range(10)]
 
     assert 1 == len(worker.judged)
     assert (f"{EXAM.name}/{worker.judged[0].entry}", worker.judged[0].roll, worker.judged[0].shift) not in told
@@ -116,7 +116,15 @@ def test_what_is_judged_of_a_graph_is_new_to_it(late):
 
 
 def test_the_judged_calls_of_blocks_are_new_to_their_worker():
-    assert len(EXAM.variants) - 1 == len({EXAM.block_question(asked) for asked in range(len(EXAM.variants) - 1)})
+    assert len(EXAM.variants) - 1 == len({EXAM.block_question(asked)[0] for asked in range(len(EXAM.variants) - 1)})
+
+
+def test_a_drawn_question_is_no_prepared_one_and_answered_once():
+    (variant, instance), (other, _) = EXAM.drawn_question(), EXAM.drawn_question()
+
+    assert len({*EXAM.variants, variant, other}) == len(EXAM.variants) + 2
+    assert instance() is instance()
+    assert instance().expected["y"].tolist() == variant.instance(TASK, EXAM.pool, EXAM.factors).expected["y"].tolist()
 
 
 def test_a_claim_that_no_replay_bears_out_is_a_lie():
