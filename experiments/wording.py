@@ -9,7 +9,7 @@ from typing import Any
 
 from fitness import Evaluation, Status
 
-from .runs import Run
+from .runs import Candidate, Run
 
 MEANINGS: Mapping[Status, str] = {
     Status.OK: "correct in every check",
@@ -102,8 +102,7 @@ def headline(run: Run) -> Headline:
         return Headline(f"No timed kernel for {where} yet.", (searched,), (), success=False)
     found = speedup_text(best.evaluation)
     if best.operator == "seed":
-        claim = f"Nothing faster than the seed kernel was found for {where}."
-        return Headline(claim, (searched,), (), success=False)
+        return Headline(f"Nothing faster than {_started(run)} was found for {where}.", (searched,), (), success=False)
     if verified is None:
         claim = f"The search found a kernel for {where} that measured {best.speedup:.2f}× as fast as the seed."
         warning = "It has not been re-verified: this number was picked as the best of many, which flatters it."
@@ -131,7 +130,7 @@ def headline(run: Run) -> Headline:
 
 def _inherited(run: Run, speedup: float) -> tuple[str, ...]:
     """Says what the kernels were worth that the run started from, where it started from more than the task's own."""
-    seeds = [each for each in run.candidates if each.operator == "seed"]
+    seeds = _seeds(run)
     before = max((each.speedup for each in seeds if each.speedup is not None), default=1.0)
     if len(seeds) < 2:
         return ()
@@ -141,13 +140,28 @@ def _inherited(run: Run, speedup: float) -> tuple[str, ...]:
     )
 
 
+def _seeds(run: Run) -> list[Candidate]:
+    """Returns what the run started from: the task's own kernel, and those of ``start``."""
+    return [each for each in run.candidates if each.operator == "seed"]
+
+
+def _started(run: Run) -> str:
+    """Names what was not surpassed, and how fast the best of it was where that is not the naive seed."""
+    seeds = _seeds(run)
+    if len(seeds) < 2 or run.best is None or run.best.speedup is None:
+        return "the seed kernel"
+    return f"the best of the {len(seeds)} kernels to start from ({run.best.speedup:.2f}× as fast as the naive seed)"
+
+
 def _searched(run: Run) -> str:
     """Says what was searched."""
     count = len(run.evaluated)
     correct = sum(1 for each in run.evaluated if each.evaluation is not None and each.evaluation.ok)
+    seeds = len(_seeds(run))
+    start, included = ("the task's naive kernel", "it") if seeds < 2 else (f"{seeds} kernels", "them")
     return (
-        f"Starting from the task's naive kernel, {len(run.candidates)} candidates were made and "
-        f"{count} different kernels evaluated; {correct} of them were correct."
+        f"Starting from {start}, {len(run.candidates) - seeds} candidates were made. "
+        f"With {included}, {count} different kernels were evaluated; {correct} of them were correct."
     )
 
 

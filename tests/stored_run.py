@@ -23,7 +23,8 @@ class HostileEvaluator:
 
     key = "hostile"
 
-    def __init__(self, *, succeeds: bool = True, verdict: Status = Status.OK) -> None:
+    def __init__(self, *, succeeds: bool = True, verdict: Status = Status.OK, seeds: int = 1) -> None:
+        self._seeds = seeds
         self._succeeds = succeeds
         self._verdict = verdict
 
@@ -33,7 +34,7 @@ class HostileEvaluator:
     def evaluate(self, kernel: Kernel, calibration: Calibration, device: int = 0) -> Evaluation:
         number = int(kernel.source.split()[1])
         seconds = {"build": 0.1, "check": 0.02, "time": 0.05}
-        if number and (number % 3 == 0 or not self._succeeds):
+        if number >= self._seeds and (number % 3 == 0 or not self._succeeds):
             return Evaluation(kernel.digest, Status.BUILD_FAILED, log=f"error: {HOSTILE}", seconds=seconds)
         speedup = 1.0 + number / 10
         rng = np.random.default_rng(number)
@@ -83,13 +84,19 @@ class HostileOperator(ToyOperator):
 
 
 def make_run(
-    directory: Path, *, succeeds: bool = True, verify: bool = True, verdict: Status = Status.OK, generations: int = 4
+    directory: Path,
+    *,
+    succeeds: bool = True,
+    verify: bool = True,
+    verdict: Status = Status.OK,
+    generations: int = 4,
+    seeds: int = 1,
 ) -> Path:
     """Makes a run directory; ``verify=False`` leaves it unfinished."""
-    evaluator = HostileEvaluator(succeeds=succeeds, verdict=verdict)
+    evaluator = HostileEvaluator(succeeds=succeeds, verdict=verdict, seeds=seeds)
     with Journal(directory / "journal.jsonl") as journal:
         engine = Engine(
-            seed_kernels=[Kernel(f"// 0 {HOSTILE}\nint kernel;\n", "cpp")],
+            seed_kernels=[Kernel(f"// {number} {HOSTILE}\nint kernel;\n", "cpp") for number in range(seeds)],
             operators={"count": HostileOperator(count_up), "cross": HostileOperator(count_up, arity=2)},
             policy=MuPlusLambda(mu=4, lambda_=8),
             brief=brief(),

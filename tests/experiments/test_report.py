@@ -85,6 +85,15 @@ def test_both_speedups_stand_in_the_headline(finished):
     assert f"{run.verification.speedup:.2f}×" in claim
 
 
+def test_the_headline_counts_the_candidates_that_the_funnel_counts(finished):
+    run = load_run(finished)
+
+    assert (
+        f"Starting from the task&#39;s naive kernel, {run.funnel.rows[-1].counts[0]} candidates were made. With it, "
+        in render(run)
+    )
+
+
 def test_the_lineage_leads_from_the_seed_to_the_best(finished):
     html = render(load_run(finished))
 
@@ -109,6 +118,13 @@ def test_a_run_without_success_says_so(tmp_path):
     html = render(load_run(make_run(tmp_path, succeeds=False)))
 
     assert "Nothing faster than the seed kernel was found" in html
+
+
+def test_a_start_that_was_not_surpassed_is_not_called_the_naive_seed(tmp_path):
+    html = render(load_run(make_run(tmp_path, succeeds=False, seeds=2)))
+
+    assert "Nothing faster than the best of the 2 kernels to start from (1.10× as fast as the naive seed) was" in html
+    assert "Starting from 2 kernels, 32 candidates were made. With them, " in html
 
 
 def test_an_unfinished_run_is_called_unfinished(tmp_path):
