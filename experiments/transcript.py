@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -197,14 +198,24 @@ def _command(argv: Sequence[str]) -> int:
     parser.add_argument("--by", choices=["operator", "individual"], default="operator", help="a line of the summary")
     parser.add_argument("--only", metavar="OUTCOME", help="only requests behind a proposal with this outcome")
     arguments = parser.parse_args(argv)
-    if arguments.summary:
-        print(summary(exchanges(arguments.run_dir), arguments.by))
+    found: Iterator[Exchange] = (each for each in exchanges(arguments.run_dir) if _has_outcome(each, arguments.only))
+    first = next(found, None)
+    if first is None:
+        behind = f" behind a proposal with the outcome {arguments.only}" if arguments.only else ""
+        print(f"{arguments.run_dir}: the journal holds no request to a model{behind}", file=sys.stderr)
         return 0
-    for exchange in exchanges(arguments.run_dir):
-        if arguments.only and not any(each["outcome"] == arguments.only for each in exchange.proposals):
-            continue
+    found = chain([first], found)
+    if arguments.summary:
+        print(summary(found, arguments.by))
+        return 0
+    for exchange in found:
         print(json.dumps(exchange.to_json()) if arguments.jsonl else for_people(exchange))
     return 0
+
+
+def _has_outcome(exchange: Exchange, outcome: str | None) -> bool:
+    """Returns whether a request is behind a proposal with this outcome; None stands for any."""
+    return outcome is None or any(each["outcome"] == outcome for each in exchange.proposals)
 
 
 if __name__ == "__main__":

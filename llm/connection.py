@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 from collections.abc import Callable
@@ -14,6 +15,8 @@ from .deadline import Deadline, DeadlinePassedError, http_client
 from .errors import RequestRejected, RequestTimeout, ServerMismatch, ServerUnreachable
 from .refusal import cause_of, is_context_error, is_read_timeout, retry_after_s, told
 from .request import Request
+
+_LOG = logging.getLogger("kernelwright.llm")
 
 Result = TypeVar("Result")
 
@@ -81,6 +84,7 @@ class Connection:
         self._backoff_s = backoff_s
         self._deadline = Deadline()
         self._closed = threading.Event()
+        self._silent = threading.Event()
         self._api = openai.OpenAI(
             base_url=self.base_url,
             api_key=self._key,
@@ -161,17 +165,26 @@ class Connection:
         """Calls ``attempt`` until it does not raise `TryAgainError`, with exponential pauses."""
         for turn in range(self._attempts):
             try:
-                return attempt()
+                answer = attempt()
+                self._silent.clear()
+                return answer
             except TryAgainError as error:
                 retries.append(str(error))
                 last = error
                 if turn + 1 == self._attempts or self._closed.is_set():
                     break
+                self._tell_once(error)
                 self._closed.wait(self._pause_s(turn, error, request))
         message = f"{self.base_url} gave no answer in {len(retries)} attempts (last: {last}); "
         if isinstance(last.__cause__, ValueError):
             raise ServerMismatch(message + self._hint(200, request)) from last
         raise ServerUnreachable(message + "start the server and run the same command again to resume") from last
+
+    def _tell_once(self, error: TryAgainError) -> None:
+        """Logs that the server is waited for: once a silence, however many threads wait."""
+        if not self._silent.is_set():
+            self._silent.set()
+            _LOG.warning("%s: %s; asking again, up to %d times", self.base_url, error, self._attempts - 1)
 
     def _pause_s(self, turn: int, error: TryAgainError, request: Request) -> float:
         if error.pause_s is not None:

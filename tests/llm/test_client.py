@@ -118,6 +118,15 @@ def test_a_dead_server_is_unreachable_after_bounded_attempts(fake: FakeServer, c
     assert 4 == len(fake.bodies)
 
 
+def test_that_a_server_is_waited_for_is_told_once_a_silence(fake: FakeServer, client: ServerClient, caplog) -> None:
+    busy = (503, {}, {"detail": "loading"})
+    fake.answers = [busy, busy, completion("a"), busy, completion("b")]
+    client.complete(Request(PROMPT))
+    assert [f"{fake.url}: HTTP 503: loading; asking again, up to 3 times"] == caplog.messages
+    client.complete(Request(PROMPT))
+    assert 2 == len(caplog.messages)
+
+
 def test_nobody_there() -> None:
     with (
         ServerClient("http://127.0.0.1:9/v1", "tiny", attempts=2, backoff_s=0.01) as client,

@@ -55,6 +55,20 @@ def test_only_one_outcome(run_dir: Path, capsys, outcome, lines) -> None:
     assert lines == len(capsys.readouterr().out.splitlines())
 
 
+@pytest.mark.parametrize("options", [(), ("--jsonl",), ("--summary",)])
+def test_a_run_that_asked_no_model_says_so(tmp_path: Path, capsys, options) -> None:
+    Journal(tmp_path / "journal.jsonl").close()
+    assert 0 == main([str(tmp_path), *options])
+    assert ("", f"{tmp_path}: the journal holds no request to a model\n") == capsys.readouterr()
+
+
+def test_the_summary_counts_requests_behind_one_outcome(run_dir: Path, capsys) -> None:
+    main([str(run_dir), "--summary", "--only", "no_code"])
+    assert "requests 1" in capsys.readouterr().out
+    main([str(run_dir), "--summary", "--only", "parsed"])
+    assert "no request to a model behind a proposal with the outcome parsed" in capsys.readouterr().err
+
+
 def test_a_folder_without_a_run_is_one_line(tmp_path: Path, capsys) -> None:
     assert 2 == main([str(tmp_path)])
     assert "holds no journal.jsonl" in capsys.readouterr().err
