@@ -43,6 +43,13 @@ def test_every_module_that_is_named_exists(page):
     }
 
 
+def test_every_list_of_a_test_that_a_recipe_names_is_there():
+    named = re.findall(r"`([A-Z]+)`\s+in\s+`(tests/[\w/.]+)`", (ROOT / "CONTRIBUTING.md").read_text())
+
+    assert len(named) >= 6
+    assert [] == [each for each in named if not re.search(rf"^{each[0]}\b.* = ", (ROOT / each[1]).read_text(), re.M)]
+
+
 def test_every_make_target_that_is_named_exists():
     named = set(re.findall(r"`make ([a-z-]+)`", README)) | set(re.findall(r"^make ([a-z-]+)", README, re.MULTILINE))
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
