@@ -34,9 +34,14 @@ def composed(overrides: Sequence[str], config_dir: Path | None = None) -> DictCo
         HydraException: An override names something that does not exist.
     """
     check_groups(overrides)
-    own = [f"hydra.searchpath=[file://{config_dir.resolve()}]"] if config_dir is not None else []
+    own = [search_path(config_dir)] if config_dir is not None else []
     with _initialized():
         return compose("config", overrides=[*own, *overrides])
+
+
+def search_path(config_dir: Path) -> str:
+    """Returns the override of Hydra's that has it look for members of the groups in a folder too."""
+    return f"hydra.searchpath=['file://{config_dir.resolve()}']"
 
 
 def composed_hydra(overrides: Sequence[str]) -> DictConfig:
@@ -123,8 +128,10 @@ def split(
     parser.add_argument(
         "overrides", nargs="*", metavar="key=value", help="any key of the configuration, e.g. task=softmax"
     )
-    parser.add_argument("--config-dir", type=Path, help="a folder of your own with further tasks, targets …")
-    arguments = parser.parse_args(argv)
+    parser.add_argument(
+        "--config-dir", type=Path, metavar="FOLDER", help="a folder of your own with further tasks, targets …"
+    )
+    arguments = parser.parse_intermixed_args(argv)
     if arguments.config_dir is not None and not arguments.config_dir.is_dir():
         raise ConfigError(f"--config-dir: {arguments.config_dir} is not a folder")
     own: dict[str, str] = {}

@@ -17,7 +17,7 @@ from rich.console import Console
 from . import faults
 from .batches import multirun_batch, plain_batches, run_batches
 from .build import make
-from .composition import composed
+from .composition import composed, search_path
 from .declared import read_seeds
 from .devices import names_of
 from .experiment import BUDGETS, Experiment, declare, load_experiment
@@ -64,12 +64,19 @@ class Order:
     here: list[str] = field(default_factory=list)
 
 
-def read_order(arguments: Sequence[str]) -> Order:
+def read_order(arguments: Sequence[str], config_dir: Path | None = None) -> Order:
     """Reads ``key=value`` arguments.
+
+    Args:
+        arguments: Of the command line.
+        config_dir: A folder of a user's own with further members of the groups.
 
     Raises:
         ConfigError: One is no ``key=value``, or what it names does not exist.
     """
+    if config_dir is not None and not config_dir.is_dir():
+        raise ConfigError(f"--config-dir: {config_dir} is not a folder")
+    searched = [] if config_dir is None else [search_path(config_dir)]
     own: dict[str, str] = {}
     launcher, overrides = [], []
     budget: dict[str, float] = {}
@@ -96,7 +103,7 @@ def read_order(arguments: Sequence[str]) -> Order:
     )
     sweep_dir = Path(own.get("hydra.sweep.dir") or Path("runs") / experiment.name)
     at_once, here = _places(own, bool(launcher))
-    return Order(experiment, sweep_dir, at_once, launcher, here)
+    return Order(experiment, sweep_dir, at_once, launcher, [*searched, *here])
 
 
 def _find(name: str) -> Path:
@@ -147,8 +154,12 @@ def _number(key: str, text: str) -> float:
     return int(value) if value.is_integer() else value
 
 
-def check_jobs(jobs: Sequence[Job], launcher: Sequence[str] = ()) -> None:
+def check_jobs(jobs: Sequence[Job], overrides: Sequence[str] = ()) -> None:
     """Composes the configuration of every arm and every task once, before any job starts.
+
+    Args:
+        jobs: All of them.
+        overrides: That all jobs share and the experiment does not declare.
 
     Raises:
         ConfigError: One cannot be run.
@@ -160,7 +171,7 @@ def check_jobs(jobs: Sequence[Job], launcher: Sequence[str] = ()) -> None:
             continue
         seen |= names
         try:
-            config = composed([*launcher, *job.overrides])
+            config = composed([*overrides, *job.overrides])
             check_settings(config)
             if TUNABLE in start_names(config):
                 tunable_seed(make(config, "task"), make(config, "language"))
@@ -184,7 +195,11 @@ def _command(argv: Sequence[str]) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("settings", nargs="*", metavar="key=value")
-    return execute(read_order(parser.parse_args(argv).settings))
+    parser.add_argument(
+        "--config-dir", type=Path, metavar="FOLDER", help="a folder of your own with further tasks, operators …"
+    )
+    arguments = parser.parse_intermixed_args(argv)
+    return execute(read_order(arguments.settings, arguments.config_dir))
 
 
 def execute(order: Order) -> int:
@@ -196,7 +211,7 @@ def execute(order: Order) -> int:
         OSError: The folder cannot be written.
     """
     check_launchers(order.launcher)
-    check_jobs(jobs_of(order.experiment, order.sweep_dir), order.launcher)
+    check_jobs(jobs_of(order.experiment, order.sweep_dir), [*order.here, *order.launcher])
     with alone(order.sweep_dir):
         return _execute(order)
 

@@ -42,8 +42,11 @@ def paragraph(found: Sequence[Comparison], rules: Rules, metric: str) -> str:
 
 
 def sentence(each: Comparison, rules: Rules, count: int) -> str:
-    """Returns one comparison in a sentence; only `Verdict.FIRST` and `Verdict.SECOND` are told as a win."""
-    flip = each.improvement < 0.5
+    """Returns one comparison in a sentence; only `Verdict.FIRST` and `Verdict.SECOND` are told as a win.
+
+    Where neither arm is ahead, the arms and their numbers stand as they were declared.
+    """
+    flip = each.improvement < 0.5 and each.verdict not in (Verdict.UNDECIDED, Verdict.IMPOSSIBLE)
     winner, loser = (each.second, each.first) if flip else (each.first, each.second)
     numbers = _numbers(each, count, flip=flip)
     is_better = "is better than" if rules.is_declared else "looks better than"

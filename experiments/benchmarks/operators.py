@@ -146,7 +146,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--proposals", type=int, default=100, help="of funnel and cost")
     parser.add_argument("overrides", nargs="*", help="of each search, e.g. budget.evaluations=200 mu=4")
     parser.add_argument("--json", type=Path, default=None, help="where the records go")
-    options = parser.parse_args(arguments)
+    options = parser.parse_intermixed_args(arguments)
     records = []
     for name in options.tasks.split(","):
         for seed in map(int, options.seeds.split(",")):

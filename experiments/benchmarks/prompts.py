@@ -290,7 +290,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _command(argv: Sequence[str]) -> int:
-    arguments = options().parse_args(argv)
+    arguments = options().parse_intermixed_args(argv)
     if arguments.answers:  # which may lie where the records will
         records = judged_again(stored(arguments.answers), arguments)
     else:

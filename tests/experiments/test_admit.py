@@ -47,7 +47,7 @@ def test_an_unfit_task_of_ones_own_is_refused_with_the_reason(tmp_path, monkeypa
     (tmp_path / "task").mkdir()
     (tmp_path / "task" / "loose.yaml").write_text("_target_: loose_task.Loose\ntime_sizes: [{M: 33, N: 65}]\n")
     monkeypatch.syspath_prepend(tmp_path)
-    status = admit.main(["task=loose", "evaluator=quick", "--config-dir", str(tmp_path)])
+    status = admit.main(["task=loose", "--config-dir", str(tmp_path), "evaluator=quick"])
     output = capsys.readouterr().out
     assert 1 == status
     assert "NOT fit for search" in output

@@ -178,6 +178,20 @@ def test_words_follow_the_verdict(data: dict[str, dict[str, dict[int, float]]], 
     assert words in paragraph(compare(data, RULES), RULES, "speedup")
 
 
+@pytest.mark.parametrize(
+    "data",
+    [scores(shift=-0.05), {"x": {"t": {0: 0.1, 1: 0.2, 2: 0.3}}, "y": {"t": {0: 1.0, 1: 2.0, 2: 3.0}}}],
+    ids=["undecided", "too few runs"],
+)
+def test_where_neither_is_ahead_the_numbers_are_those_of_the_arm_that_is_named_first(data) -> None:
+    (found,) = compare(data, RULES)
+    text = paragraph([found], RULES, "speedup")
+
+    assert found.improvement < 0.5
+    assert "x and y" in text
+    assert (True, True) == (f"improvement {found.improvement:.2f} " in text, f"factor {found.ratio:.3f} " in text)
+
+
 @pytest.mark.parametrize("shift", [0.05, 0.0])
 def test_noise_is_never_called_better(shift: float) -> None:
     assert "better" not in paragraph(compare(scores(shift=shift), RULES), RULES, "speedup")

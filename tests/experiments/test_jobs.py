@@ -369,6 +369,22 @@ def test_the_command_line_changes_seeds_budget_and_overrides(tmp_path: Path) -> 
     )
 
 
+def test_a_folder_of_ones_own_is_where_jobs_look_too(tmp_path: Path) -> None:
+    (tmp_path / "operators").mkdir()
+    (tmp_path / "operators" / "own.yaml").write_text("copy: {_target_: operators.Identity}\n")
+    (tmp_path / "own.yaml").write_text("arms: {a: [operators=own], b: []}\ntasks: [softmax]\nseeds: 1\n")
+    command = [f"experiment={tmp_path / 'own.yaml'}"]
+    jobs = jobs_of(read_order(command).experiment, tmp_path)
+    order = read_order(command, config_dir=tmp_path)
+    check_jobs(jobs_of(order.experiment, tmp_path), order.here)
+
+    with pytest.raises(ConfigError, match="operators=own: unknown operators"):
+        check_jobs(jobs)
+    assert [f"hydra.searchpath=['file://{tmp_path}']"] == order.here
+    with pytest.raises(ConfigError, match=r"--config-dir: .*/nowhere is not a folder"):
+        read_order(command, config_dir=tmp_path / "nowhere")
+
+
 def test_overrides_of_hydra_choose_its_multirun(tmp_path: Path) -> None:
     order = read_order([f"experiment={order_file(tmp_path)}", "hydra/launcher=joblib", "hydra.launcher.n_jobs=2"])
 
