@@ -44,6 +44,7 @@ def overview(collection: Collection) -> Response:
         (each for each in run.evaluated if each.speedup is not None), key=lambda each: -(each.speedup or 0)
     )
     meanings = {str(status).replace("_", " "): meaning for status, meaning in MEANINGS.items()}
+    meanings["repeat"] = "a kernel that was known already; it cost nothing"
     return page(
         "run.html",
         recording=recording,

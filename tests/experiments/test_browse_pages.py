@@ -93,6 +93,12 @@ def test_every_page_of_every_run_is_whole_holds_no_stranger_and_writes_nothing(r
     assert before == {path: path.stat().st_mtime_ns for path in root.rglob("*")}
 
 
+def test_a_repeat_is_explained_beside_the_verdicts(client):
+    assert re.search(
+        r"repeat\d+a kernel that was known already; it cost nothing", shown(client, "/run", run="good").text
+    )
+
+
 def test_hostile_text_is_shown_as_text(client):
     slot = shown(client, "/candidate", run="good", slot="5")
 
