@@ -18,7 +18,7 @@ from typing import Any
 
 from . import faults
 from .names import DISTRIBUTION, PACKAGES
-from .records import text_of, write_whole
+from .records import json_object, write_whole
 
 SCHEMA = "kernelwright.environment/1"
 LIBRARIES = (
@@ -119,12 +119,12 @@ def keep_environment(facts: Mapping[str, Any], choices: Mapping[str, str], path:
     """Writes an environment into a file; what a later attempt finds changed is added, never put in its place.
 
     Raises:
+        RunError: What is there is damaged.
         OSError: It cannot be written.
     """
     now = here() | dict(facts)
     record: dict[str, Any] = {"schema": SCHEMA, "choices": dict(choices), **now}
-    if path.exists():
-        first = json.loads(text_of(path))
+    if first := json_object(path):
         changed = {key: value for key, value in now.items() if first.get(key) != value}
         later = first.get("later_attempts", [])
         if not changed or (later and later[-1] == changed):

@@ -62,8 +62,8 @@ def _run(path: Path, journal: Path) -> Run:
     answers = read_answers(journal, keep={best})
     config_text = text_of(path / "config.yaml")
     config = _object(path / "config.yaml", yaml.safe_load)
-    environment = _object(path / "environment.json", json.loads)
-    result = _object(path / "result.json", json.loads)
+    environment = json_object(path / "environment.json")
+    result = json_object(path / "result.json")
     return Run(
         path=path,
         config=config,
@@ -84,16 +84,23 @@ def _run(path: Path, journal: Path) -> Run:
     )
 
 
-def _object(path: Path, parse: Callable[[str], Any]) -> JSON:
-    """Returns what one file holds; empty where there is none.
+def json_object(path: Path) -> JSON:
+    """Returns the object that one file of JSON holds; empty where there is none.
 
     Raises:
         RunError: It cannot be understood.
+        OSError: It cannot be read.
     """
+    return _object(path, json.loads)
+
+
+def _object(path: Path, parse: Callable[[str], Any]) -> JSON:
+    """Does the same for any way of writing."""
     try:
         found = parse(text_of(path)) if path.is_file() else {}
-    except (ValueError, yaml.YAMLError) as fault:
-        raise RunError(f"{path} cannot be read: {one_line(str(fault))}") from fault
+    except (ValueError, RecursionError, yaml.YAMLError) as fault:
+        told = f"{path} cannot be read: {one_line(str(fault))}"
+        raise RunError(f"{told}; restore it, or delete it to go on without") from fault
     if not isinstance(found, dict):
         raise RunError(f"{path} holds no mapping; restore it, or delete it to go on without")
     return found
@@ -118,9 +125,14 @@ def read_answers(journal: Path, keep: set[str | None]) -> Answers:
 def write_whole(path: Path, content: bytes) -> None:
     """Writes a file whole or not at all, so that a full disk or a signal spoils no earlier one.
 
+    A link, a pipe or a device (``--json /dev/stdout``) is written to, and no file put in its place.
+
     Raises:
         OSError: It cannot be written.
     """
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        path.write_bytes(content)
+        return
     fresh = path.with_name(f".{path.name}.new")
     try:
         fresh.write_bytes(content)

@@ -7,7 +7,6 @@ reproduced when ``generations.jsonl`` comes out byte for byte.
 from __future__ import annotations
 
 import argparse
-import json
 import shutil
 import sys
 import tempfile
@@ -28,7 +27,7 @@ from .build import build_engine, build_problem
 from .environment import TRAJECTORY, versions
 from .faults import RunError
 from .names import check_import_names
-from .records import text_of
+from .records import json_object, text_of
 from .settings import check_settings
 
 EXCERPT = 160
@@ -113,11 +112,15 @@ def _difference(was: bytes | None, now: bytes | None) -> str:
 
 
 def other_versions(run_dir: Path) -> list[str]:
-    """Returns which versions differ from those of the recorded run, those that matter most first."""
+    """Returns which versions differ from those of the recorded run, those that matter most first.
+
+    Raises:
+        RunError: What it recorded of itself is damaged.
+    """
     path = run_dir / "environment.json"
     if not path.is_file():
         return [f"{path} is missing: versions cannot be compared"]
-    recorded, here = json.loads(text_of(path)), versions()
+    recorded, here = json_object(path), versions()
     names = [*TRAJECTORY, *(name for name in here if name not in TRAJECTORY)]
     return [
         f"{name} was {recorded[name]}, is {here[name]}"
@@ -141,9 +144,9 @@ def _command(argv: Sequence[str]) -> int:
     parser.add_argument("run_dir", nargs="+", type=Path, metavar="RUN_DIR", help="the folder of a finished run")
     status = 0
     for run_dir in parser.parse_args(argv).run_dir:
-        for note in other_versions(run_dir) if run_dir.is_dir() else ():
-            print(f"note: {note}", file=sys.stderr)
         try:
+            for note in other_versions(run_dir) if run_dir.is_dir() else ():
+                print(f"note: {note}", file=sys.stderr)
             count = replay(run_dir)
         except faults.KNOWN as fault:
             print(f"error: {run_dir}: {faults.explain(fault)[0]}", file=sys.stderr)

@@ -25,7 +25,7 @@ from .analysis.run_columns import journal_path
 from .environment import OF_A_RUN, OF_A_SWEEP, revision_standing
 from .experiment import FILE_NAME
 from .faults import RunError
-from .records import read_answers, text_of, write_whole
+from .records import json_object, read_answers, write_whole
 
 RESULTS = Path(__file__).parent / "results"
 ARCHIVE, MACHINE = "records.tar.xz", "machine.json"
@@ -80,7 +80,7 @@ def machine(sweep_dir: Path) -> dict[str, Any]:
     """
     environments, loads, floors = [], [], []
     for path in sorted([*sweep_dir.glob(OF_A_SWEEP), *sweep_dir.glob(f"*/*/*/{OF_A_RUN}")]):
-        environments.append(json.loads(text_of(path)))
+        environments.append(json_object(path))
         journal = journal_path(path.parent)
         calibration = read_answers(journal, keep=set()).calibration if journal is not None else None
         if calibration is not None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import secrets
 import sys
@@ -17,12 +16,13 @@ from hydra.experimental.callback import Callback
 from omegaconf import DictConfig, OmegaConf
 from rich.console import Console
 from rich.table import Table
+from yaml import YAMLError
 
-from .analysis.tables import FAILURE
+from .analysis.tables import FAILURE, RESULT
 from .composition import composed
-from .faults import ConfigError
+from .faults import ConfigError, RunError, one_line
 from .jobs import quoted
-from .records import text_of
+from .records import json_object
 from .settings import check_settings
 
 started: list[Path] = []
@@ -112,20 +112,18 @@ def summarise(sweep_dir: Path, console: Console) -> None:
 
 def _job_cells(job: Path) -> tuple[str, ...]:
     """Returns the cells of one job after its name."""
-    environment, result = _json(job / "environment.json"), _json(job / "result.json")
-    config = OmegaConf.load(job / "config.yaml") if (job / "config.yaml").exists() else OmegaConf.create({})
+    try:
+        environment, result, failure = (json_object(job / name) for name in ("environment.json", RESULT, FAILURE))
+        config = OmegaConf.load(job / "config.yaml") if (job / "config.yaml").exists() else OmegaConf.create({})
+    except (RunError, YAMLError) as fault:
+        return ("?", "?", "", "", f"unreadable: {one_line(str(fault))}")
     what = (str(environment.get("choices", {}).get("task", "?")), str(OmegaConf.select(config, "seed", default="?")))
     if not result:
-        error = _json(job / FAILURE).get("error")
+        error = failure.get("error")
         return (*what, "", "", f"failed: {error}" if error else f"not finished, see {job / 'run.log'}")
     verified = result["verification"]
     speedups = (result["best"]["speedup"], verified["speedup"] if verified is not None else None)
     return (*what, *(f"{each:.2f}×" if each is not None else "–" for each in speedups), str(result["ended"]))
-
-
-def _json(path: Path) -> dict[str, Any]:
-    """Returns a JSON object; empty where there is no file."""
-    return json.loads(text_of(path)) if path.exists() else {}
 
 
 if __name__ == "__main__":

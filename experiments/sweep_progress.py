@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -17,7 +16,7 @@ from .analysis.tables import FAILURE
 from .batches import Batch
 from .experiment import Experiment
 from .jobs import Job
-from .records import text_of
+from .records import json_object
 from .wording import duration_text
 
 RATE_AFTER = 0.02
@@ -97,8 +96,7 @@ class Watch:
 
 def error_of(job: Job) -> str:
     """Returns why a job failed."""
-    path = job.run_dir / FAILURE
-    return str(json.loads(text_of(path))["error"]) if path.exists() else ""
+    return str(json_object(job.run_dir / FAILURE).get("error", ""))
 
 
 def summary(jobs: Sequence[Job], console: Console) -> bool:

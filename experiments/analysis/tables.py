@@ -13,13 +13,13 @@ import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..experiment import FILE_NAME, Experiment, load_experiment
 from ..faults import RunError
-from ..records import text_of
+from ..records import json_object
 from .arms import Placed, declared_jobs, place
 from .run_columns import COLUMNS, Clockings, RunColumns, journal_path, read_clockings, read_slots
 from .run_row import RunRow
@@ -70,7 +70,7 @@ def load_sweep(sweep_dir: Path) -> Sweep:
     """Reads a sweep directory, from its cache as far as nothing has changed.
 
     Raises:
-        RunError: There is no such directory, or no run in it.
+        RunError: There is no such directory, no run in it, or one in a folder whose name is no text.
         ConfigError: Its ``experiment.yaml`` cannot be read.
     """
     if not sweep_dir.is_dir():
@@ -80,6 +80,8 @@ def load_sweep(sweep_dir: Path) -> Sweep:
     paths = sorted(find_runs(sweep_dir))
     if not paths:
         raise RunError(f"{sweep_dir}: holds no run; start one with python -m experiments.sweep or experiments.run -m")
+    if odd := next((path for path in paths if not _is_text(path)), None):  # which no table holds
+        raise RunError(f"{sweep_dir}: rename the folder {odd!r}, whose name is not UTF-8")
     cached_rows, cached_table = _read_cache(sweep_dir)
     rows, table, changed = _collect(sweep_dir, paths, cached_rows, cached_table)
     if changed:
@@ -102,6 +104,10 @@ def find_runs(sweep_dir: Path) -> Iterator[str]:
             folders[:] = [name for name in folders if not name.startswith(".")]
 
 
+def _is_text(name: str) -> bool:
+    return name == os.fsencode(name).decode("utf-8", "replace")
+
+
 def fingerprint(run_dir: Path) -> str:
     """Returns sizes and times of a run's files as text."""
     parts = []
@@ -117,8 +123,8 @@ def read_run(sweep_dir: Path, path: str, mark: str) -> tuple[RunRow, RunColumns]
     """Reads one run; what cannot be read is said in its row."""
     run_dir, row = sweep_dir / path, RunRow(path, mark)
     try:
-        failure, result = _json(run_dir / FAILURE), _json(run_dir / RESULT)
-        row.choices = json.dumps(_json(run_dir / "environment.json").get("choices", {}))
+        failure, result = json_object(run_dir / FAILURE), json_object(run_dir / RESULT)
+        row.choices = json.dumps(json_object(run_dir / "environment.json").get("choices", {}))
         journal = journal_path(run_dir)
         clockings = read_clockings(journal) if journal is not None else Clockings()
         generations = run_dir / "generations.jsonl"
@@ -140,20 +146,6 @@ def read_run(sweep_dir: Path, path: str, mark: str) -> tuple[RunRow, RunColumns]
     row.noise_floor = math.nan if clockings.noise_floor is None else clockings.noise_floor
     row.configuration = json.dumps(clockings.configuration)
     return row, columns
-
-
-def _json(path: Path) -> dict[str, Any]:
-    """Returns the object in a JSON file; empty where there is no file.
-
-    Raises:
-        ValueError: It is no object.
-    """
-    if not path.exists():
-        return {}
-    data = json.loads(text_of(path))
-    if not isinstance(data, dict):
-        raise ValueError(f"{path.name} holds no object")
-    return data
 
 
 def _collect(
@@ -220,7 +212,7 @@ def _read_cache(sweep_dir: Path) -> tuple[dict[str, tuple[RunRow, int]], pa.Tabl
     try:
         runs, table = pq.read_table(runs_path).to_pylist(), pq.read_table(table_path, memory_map=True)
         rows = [RunRow(**each) for each in runs]
-    except (OSError, pa.ArrowInvalid, TypeError):
+    except (OSError, pa.ArrowInvalid, TypeError, UnicodeEncodeError):  # names that are no UTF-8 have no cache
         return {}, None
     firsts = np.concatenate([[0], np.cumsum([row.num_rows for row in rows])]).astype(int)
     if firsts[-1] != table.num_rows or table.column_names != list(COLUMNS):
@@ -240,7 +232,7 @@ def _write_cache(sweep_dir: Path, rows: Sequence[RunRow], table: pa.Table) -> No
             part = path.with_suffix(f".{os.getpid()}.part")
             pq.write_table(content, part, compression="zstd")
             os.replace(part, path)
-    except OSError:
+    except (OSError, UnicodeEncodeError):
         return
 
 

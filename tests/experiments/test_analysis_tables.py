@@ -57,6 +57,19 @@ def test_runs_know_arm_task_and_seed_from_their_folder(tmp_path: Path) -> None:
     )
 
 
+def test_names_that_are_no_utf8_are_read_without_a_cache(tmp_path: Path) -> None:
+    root = sweep(Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff")))
+
+    assert [4 * 12, 4 * 12] == [len(load_sweep(root).evaluations) for _ in range(2)]
+
+
+def test_a_run_in_a_folder_whose_name_is_no_utf8_is_told(tmp_path: Path) -> None:
+    write_run(Path(os.fsdecode(os.fsencode(tmp_path) + b"/run\xfe")), SMALL, 0, {})
+
+    with pytest.raises(RunError, match=r"rename the folder 'run.*whose name is not UTF-8"):
+        load_sweep(tmp_path)
+
+
 def test_best_is_the_running_maximum_of_the_certified_best(tmp_path: Path) -> None:
     best = load_sweep(sweep(tmp_path)).evaluations.query("run == 0")["best"].to_numpy()
 

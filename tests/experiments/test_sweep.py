@@ -1,5 +1,6 @@
 """Sweeps: one directory a job, failures that stay alone, and two runs in the same second."""
 
+import io
 import json
 import os
 import subprocess
@@ -8,9 +9,10 @@ from pathlib import Path
 
 import pytest
 from omegaconf import OmegaConf
+from rich.console import Console
 
 from evolve import Journal
-from experiments.sweep import register_resolvers
+from experiments.sweep import register_resolvers, summarise
 
 ROOT = Path(__file__).parent.parent.parent
 TINY = ["evaluator=quick", "generations=1", "mu=1", "lambda_=2"]
@@ -39,6 +41,19 @@ def sweep(tmp_path_factory):
     )
     assert 0 == done.returncode, done.stderr
     return folder, done
+
+
+@pytest.mark.parametrize("name", ["environment.json", "result.json", "config.yaml"])
+def test_a_damaged_file_of_a_job_is_told_in_its_line(tmp_path, name):
+    for job in ("0", "1"):
+        (tmp_path / job).mkdir()
+    (tmp_path / "0" / name).write_text("[{")
+    console = Console(file=io.StringIO(), width=400)
+    summarise(tmp_path, console)
+    lines = console.file.getvalue().splitlines()
+
+    assert 1 == sum("unreadable: " in line for line in lines)
+    assert any("not finished" in line for line in lines)
 
 
 def test_every_combination_is_a_run_of_its_own(sweep):

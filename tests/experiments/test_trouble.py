@@ -141,6 +141,29 @@ def test_a_broken_line_in_the_middle_is_named(journal, command, name):
     assert "line 4" in done.stderr
 
 
+DAMAGED = {"nothing": "", "half of it": '{"schema": "kern', "a list": "[]", "depths": "[" * 100_000}
+
+
+@pytest.mark.parametrize("name", ["run", "replay", "report"])
+@pytest.mark.parametrize("text", DAMAGED.values(), ids=DAMAGED)
+def test_a_damaged_environment_is_named(journal, command, name, text):
+    (journal.parent / "environment.json").write_text(text)
+    arguments = [*SMALL, "generations=2", f"hydra.run.dir={journal.parent}"] if name == "run" else [str(journal.parent)]
+    done = command(name, *arguments)
+
+    assert (1, 1) == (done.returncode, len(done.stderr.splitlines())), done.stderr
+    assert "environment.json" in done.stderr
+    assert "restore it, or delete it to go on without" in done.stderr
+
+
+def test_a_damaged_run_keeps_no_other_from_its_replay(journal, stored, command):
+    (journal.parent / "environment.json").write_text("")
+    done = command("replay", str(journal.parent), str(stored))
+
+    assert 1 == done.returncode
+    assert f"{stored}: byte-identical" in done.stdout
+
+
 def test_a_replay_that_differs_names_the_first_line(journal, command):
     records = journal.parent / "generations.jsonl"
     records.write_text(records.read_text().replace('"generation":1', '"generation":7'))
