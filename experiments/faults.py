@@ -7,7 +7,10 @@ same). A traceback is shown only for a fault of this program.
 
 from __future__ import annotations
 
+import codecs
 import difflib
+import errno
+import io
 import os
 import signal
 import sys
@@ -51,6 +54,7 @@ KNOWN: tuple[type[Exception], ...] = (
     OSError,
     ImportError,
     BrokenProcessPool,
+    MemoryError,
 )
 """What a person is told in one line; anything else is a fault of this program and shows its traceback."""
 
@@ -66,6 +70,7 @@ def main(command: Callable[[], int]) -> int:
         The exit status.
     """
     os.environ["HYDRA_FULL_ERROR"] = "1"  # Hydra would print a traceback and exit by itself
+    _stand_streams_up()
     try:
         with signals_raise():
             return command()
@@ -80,6 +85,19 @@ def main(command: Callable[[], int]) -> int:
         message, status = explain(fault)
         print(f"error: {message}", file=sys.stderr)
         return status
+
+
+def _stand_streams_up() -> None:
+    """Makes standard output take any text, and standard streams that are closed lead nowhere.
+
+    Else a file of a run would be opened in the place of a closed one, and take what compilers print.
+    """
+    while (number := os.open(os.devnull, os.O_RDWR)) <= 2:
+        os.set_inheritable(number, True)
+    os.close(number)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        is_utf8 = codecs.lookup(sys.stdout.encoding).name == "utf-8"
+        sys.stdout.reconfigure(errors="surrogateescape" if is_utf8 else "replace")  # paths as they are; no × in ASCII
 
 
 def stopped(stop: BaseException) -> int:
@@ -116,6 +134,9 @@ def explain(fault: Exception) -> tuple[str, int]:
         return composition(fault), USAGE
     if isinstance(fault, OSError):
         return system(fault), FAILED
+    if isinstance(fault, MemoryError):
+        words = one_line(str(fault)) or "smaller sizes (task.time_sizes) and fewer workers need less"
+        return f"this machine has not enough memory: {words}", FAILED
     if isinstance(fault, BrokenProcessPool):
         return "one of the processes of this command was ended from outside; run the same command again", FAILED
     return one_line(str(fault)), FAILED
@@ -123,8 +144,18 @@ def explain(fault: Exception) -> tuple[str, int]:
 
 def system(fault: OSError) -> str:
     """Returns what the operating system refused, with the path."""
+    if fault.errno == errno.ENOENT and not fault.filename and not _has_current_folder():
+        return "the current folder is there no more; change into another one"
     where = f"{fault.filename}: " if fault.filename else ""
     return one_line(f"{where}{fault.strerror or fault}")
+
+
+def _has_current_folder() -> bool:
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def composition(fault: Exception) -> str:

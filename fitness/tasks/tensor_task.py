@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,6 +20,7 @@ Sizes = Sequence[Mapping[str, int]]
 
 _ENTRY_POINTS = {".py": "kernel_fn", ".cl": "launch"}
 
+_MOST_ELEMENTS = 1 << 40  # of a tensor; no machine that we know of has the memory
 _SEEDS = Path(__file__).parent / "seeds"
 _SUFFIXES = {
     "cpp": ".cpp",
@@ -81,8 +83,11 @@ class TensorTask:
             if not sizes:
                 raise TaskError(f"{self.name}: {kind} must name at least one size")
             for axes in sizes:
-                if set(axes) != set(self.axes) or not all(isinstance(n, int) and n >= 1 for n in axes.values()):
+                if set(axes) != set(self.axes) or not all(type(n) is int and n >= 1 for n in axes.values()):
                     raise TaskError(f"{self.name}: {kind} needs {', '.join(self.axes)} >= 1, not {dict(axes)}")
+                specs = [*self.inputs.values(), *self.outputs.values()]
+                if max(math.prod(spec.extent(axes)) for spec in specs) > _MOST_ELEMENTS:
+                    raise TaskError(f"{self.name}: {kind} has a tensor beyond any memory at {dict(axes)}")
 
     def on_device(self) -> Self:
         """Returns the same task with timed workloads that keep a GPU busy; sizes given by hand stay."""
