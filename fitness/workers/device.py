@@ -28,10 +28,8 @@ import sys
 import time
 
 GUARD = 256  # elements on both sides of every tensor that this process owns
-LARGE_BYTES, PAGE_BYTES = (
-    10 << 20,
-    2 << 20,
-)  # from which on torch's allocator gives a tensor pages of its own, and those
+LARGE_BYTES = 10 << 20  # from which on torch's allocator gives a tensor pages of its own
+PAGE_BYTES = 2 << 20
 PATTERN = 0x5A
 TWICE_BYTES = 1 << 28  # of an input that is kept twice on the device, at most
 HOLD_CYCLES = 150_000  # 76 µs on an H200
