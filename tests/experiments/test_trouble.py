@@ -96,8 +96,10 @@ def test_a_server_that_is_gone_stops_a_run_that_can_be_resumed(server, command, 
     dead = command("run", *SMALL, *model(9), "generations=1", f"hydra.run.dir={tmp_path}")
 
     assert 1 == dead.returncode
-    assert dead.stderr.startswith("error: ")
-    assert "127.0.0.1:9" in dead.stderr.splitlines()[0]
+    waiting, error, *_ = dead.stderr.splitlines()
+    assert waiting.startswith("http://127.0.0.1:9/v1: ")
+    assert error.startswith("error: ")
+    assert "127.0.0.1:9" in error
     assert f"hydra.run.dir={tmp_path}" in dead.stderr.splitlines()[-1]
     kept = (tmp_path / "journal.jsonl").read_bytes()
     again = command("run", *SMALL, *model(server.server_port), "generations=1", f"hydra.run.dir={tmp_path}")

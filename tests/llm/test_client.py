@@ -119,6 +119,7 @@ def test_a_dead_server_is_unreachable_after_bounded_attempts(fake: FakeServer, c
 
 
 def test_that_a_server_is_waited_for_is_told_once_a_silence(fake: FakeServer, client: ServerClient, caplog) -> None:
+    caplog.set_level("WARNING")
     busy = (503, {}, {"detail": "loading"})
     fake.answers = [busy, busy, completion("a"), busy, completion("b")]
     client.complete(Request(PROMPT))
