@@ -31,7 +31,8 @@ def prepared(device, worker, manifest):
         return lambda: number.add_(1)
     candidate = worker.Candidate(device, manifest)
     arrays = {str(each): numpy.load(f"{each}.npy", allow_pickle=False) for each in range(manifest["inputs"])}
-    inputs = [holder.tensor for holder in worker.Session(None, device).own(arrays)]
+    session = worker.Session(None, device)
+    inputs = [session.owned(device.torch.from_numpy(array)).tensor for array in arrays.values()]
     axes = manifest["sizes"]
     outputs = candidate.outputs(axes)
     return lambda: candidate.call(inputs, outputs, axes)
