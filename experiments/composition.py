@@ -34,14 +34,23 @@ def composed(overrides: Sequence[str], config_dir: Path | None = None) -> DictCo
         HydraException: An override names something that does not exist.
     """
     check_groups(overrides)
-    own = [search_path(config_dir)] if config_dir is not None else []
     with _initialized():
-        return compose("config", overrides=[*own, *overrides])
+        return compose("config", overrides=[*search_path(config_dir), *overrides])
 
 
-def search_path(config_dir: Path) -> str:
-    """Returns the override of Hydra's that has it look for members of the groups in a folder too."""
-    return f"hydra.searchpath=['file://{config_dir.resolve()}']"
+def search_path(config_dir: Path | None) -> list[str]:
+    """Returns the override of Hydra's that has it look for members of the groups in a folder too, if there is one."""
+    return [] if config_dir is None else [f"hydra.searchpath=['file://{config_dir.resolve()}']"]
+
+
+def check_folder(config_dir: Path | None) -> None:
+    """Refuses a folder of a user's own that is none.
+
+    Raises:
+        ConfigError: It is not there.
+    """
+    if config_dir is not None and not config_dir.is_dir():
+        raise ConfigError(f"--config-dir: {config_dir} is not a folder")
 
 
 def composed_hydra(overrides: Sequence[str]) -> DictConfig:
@@ -132,8 +141,7 @@ def split(
         "--config-dir", type=Path, metavar="FOLDER", help="a folder of your own with further tasks, targets …"
     )
     arguments = parser.parse_intermixed_args(argv)
-    if arguments.config_dir is not None and not arguments.config_dir.is_dir():
-        raise ConfigError(f"--config-dir: {arguments.config_dir} is not a folder")
+    check_folder(arguments.config_dir)
     own: dict[str, str] = {}
     overrides = []
     for argument in arguments.overrides:

@@ -17,7 +17,7 @@ from rich.console import Console
 from . import faults
 from .batches import multirun_batch, plain_batches, run_batches
 from .build import make
-from .composition import composed, search_path
+from .composition import check_folder, composed, search_path
 from .declared import read_seeds
 from .devices import names_of
 from .experiment import BUDGETS, Experiment, declare, load_experiment
@@ -74,9 +74,7 @@ def read_order(arguments: Sequence[str], config_dir: Path | None = None) -> Orde
     Raises:
         ConfigError: One is no ``key=value``, or what it names does not exist.
     """
-    if config_dir is not None and not config_dir.is_dir():
-        raise ConfigError(f"--config-dir: {config_dir} is not a folder")
-    searched = [] if config_dir is None else [search_path(config_dir)]
+    check_folder(config_dir)
     own: dict[str, str] = {}
     launcher, overrides = [], []
     budget: dict[str, float] = {}
@@ -103,7 +101,7 @@ def read_order(arguments: Sequence[str], config_dir: Path | None = None) -> Orde
     )
     sweep_dir = Path(own.get("hydra.sweep.dir") or Path("runs") / experiment.name)
     at_once, here = _places(own, bool(launcher))
-    return Order(experiment, sweep_dir, at_once, launcher, [*searched, *here])
+    return Order(experiment, sweep_dir, at_once, launcher, [*search_path(config_dir), *here])
 
 
 def _find(name: str) -> Path:
