@@ -66,7 +66,6 @@ class Side(ctypes.Structure):
         ("sequence", _U32),
         ("told", _U32),
         ("cpu_ns", _I64),
-        ("idle_ns", _I64),
         ("busy_ns", _I64),
         ("limit_ns", _I64),
         ("schedstat", _I32),
@@ -79,7 +78,7 @@ class Side(ctypes.Structure):
 class Sample(ctypes.Structure):
     """Mirror of ``Sample`` in driver.hpp."""
 
-    _fields_ = [("wall_ns", _I64), ("cpu_ns", _I64), ("delay_ns", _I64)]
+    _fields_ = [("wall_ns", _I64), ("cpu_ns", _I64), ("delay_ns", _I64), ("idle_ns", _I64)]
 
 
 class Draw(ctypes.Structure):

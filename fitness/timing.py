@@ -31,7 +31,6 @@ from .task import Task, Workload
 _TRIP_S = 200e-6
 _USUAL_OVERHEAD_NS = 10_000.0
 _USUAL_IDLE_NS = 4_000.0
-_EMPTY_TRIPS = 9  # that the driver makes on each side before the pairs
 _SETS_BYTES = 1 << 24
 _MOST_SETS = 512
 
@@ -63,7 +62,7 @@ class Stopwatch:
         self._processors = (ctypes.c_int32 * len(processors))(*processors)
         self._pinned = secrets.choice(processors) if threads == 1 else NOT_PINNED
         self._flush = np.zeros(2 * last_level_cache_bytes() if settings.cache_regime == "cold" else 0, dtype=np.uint8)
-        self._busy_s, self._trips = 0.0, 0
+        self._idle: list[FloatArray] = []
         self._taken: list[tuple[Plan, Pool, Draw, NDArray[np.uint8]]] = []
         self._max_rel_error = 0.0
         self.failed_side = 0
@@ -186,7 +185,6 @@ class Stopwatch:
         timing.samples[0], timing.samples[1] = samples
         if self._flush.size:
             timing.flush, timing.flush_bytes = self._flush.ctypes.data, self._flush.size
-        idle_before = [session.side.idle_ns for session in self._sides]
         first, second = (ctypes.byref(session.side) for session in self._sides)
         outcome = self._driver.kw_pairs(ctypes.byref(timing), first, second)
         self.failed_side, self._pinned = timing.failed_side, timing.pinned
@@ -195,15 +193,16 @@ class Stopwatch:
         self.failed_side = 0
         self._taken += [(plan, pool, slot.draw, copy) for slot, copy in zip(judged, copies, strict=True) if slot.taken]
         done = timing.pairs
-        self._trips += done * trips[0] + timing.repeated
-        self._busy_s += sum(each.wall_ns for each in samples[0][:done]) * 1e-9
-        check_idleness(self._sides[0].side.idle_ns * 1e-9, self._busy_s, self._trips)
+        self._idle.append(
+            np.array([(1e-9 * each.idle_ns, 1e-9 * each.wall_ns, trips[0]) for each in samples[0][:done]]).T
+        )
+        check_idleness(*np.concatenate(self._idle, axis=1))
         wall = np.array([[self._net_ns(each) for each in side[:done]] for side in samples], dtype=np.float64)
         # What a round trip costs is measured on both sides; a kernel that drags it out gains nothing by it.
         wall -= min(timing.overhead_ns) * np.array([[trips[0]], [trips[1]]])
         if self._threads == 1:
-            idle_ns = [session.side.idle_ns - ns for session, ns in zip(self._sides, idle_before, strict=True)]
-            wall += np.array([[each] for each in _work_ahead_ns(idle_ns, trips, done)])
+            idle_ns = np.array([[each.idle_ns for each in side[:done]] for side in samples], dtype=np.float64)
+            wall += _work_ahead_ns(idle_ns, np.array([[trips[0]], [trips[1]]]))
         cpu = np.array([[each.cpu_ns for each in side[:done]] for side in samples], dtype=np.float64)
         if self._threads == 1:  # all on one processor: what is more than the wall time belongs to the round trips
             cpu = np.minimum(cpu, wall)
@@ -242,14 +241,21 @@ class Stopwatch:
         return self._max_rel_error
 
 
-def _work_ahead_ns(idle_ns: Sequence[int], trips: Sequence[int], pairs: int) -> list[float]:
-    """What each side computed between its calls beyond what the other needs to fall asleep, for one sample.
+def _work_ahead_ns(idle_ns: FloatArray, trips: NDArray[np.int64]) -> FloatArray:
+    """What each side computed between its calls beyond what one of the two usually needs to fall asleep.
 
     A little of it is no reason to refuse a kernel; but it is a part of its work.
+
+    Args:
+        idle_ns: ``(2, pairs)`` of each sample.
+        trips: ``(2, 1)`` of a sample.
+
+    Returns:
+        ``(2, pairs)`` ns.
     """
-    per_trip = [ns / max(1, count * pairs + _EMPTY_TRIPS) for ns, count in zip(idle_ns, trips, strict=True)]
-    extra = [each - min(per_trip) for each in per_trip]
-    return [ns * count if ns > _USUAL_IDLE_NS else 0.0 for ns, count in zip(extra, trips, strict=True)]
+    per_trip = idle_ns / trips
+    extra = per_trip - np.median(per_trip, axis=1).min()
+    return np.where(extra > _USUAL_IDLE_NS, extra * trips, 0.0)
 
 
 def _most_sets(plan: Plan) -> int:

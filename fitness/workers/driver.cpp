@@ -254,7 +254,7 @@ Outcome exchange(const Own& own, Side& side, uint32_t kind, uint64_t count, uint
     if (recv(side.work, &message, sizeof message, MSG_DONTWAIT) > 0) return FORGED;
     Message order{kind, ++side.sequence, count, dirty, {}};
     const int64_t cpu_before = cpu_ns_of(side.process);
-    if (side.cpu_ns >= 0 && cpu_before >= 0) side.idle_ns += cpu_before - side.cpu_ns;
+    sample.idle_ns = side.cpu_ns >= 0 && cpu_before >= 0 ? cpu_before - side.cpu_ns : 0;
     const int64_t delay_before = delay_ns_of(side.schedstat) + own.delay_ns();
     const int64_t start = now_ns();
     if (send(side.work, &order, sizeof order, MSG_NOSIGNAL) < 0) return GONE;
@@ -368,13 +368,14 @@ void move_on(Timing& timing, Side* const* sides) {
 
 Outcome one_sample(const Own& own, Timing& timing, Side* const* sides, int which, uint64_t seed, uint32_t pair,
                    uint32_t& in_a_row) {
-    Sample sum{0, 0, 0};
+    Sample sum{};
     for (uint32_t trip = 0; trip < timing.trips[which]; ++trip) {
-        Sample sample{0, 0, 0};
+        Sample sample{};
         for (int attempt = 0;; ++attempt) {
             const uint64_t fresh = seed + static_cast<uint64_t>(attempt) * 0x51ull;
             Outcome outcome = one_trip(own, timing, *sides[which], fresh, pair, trip, which == 0, sample);
             if (outcome != FINE) return outcome;
+            sum.idle_ns += sample.idle_ns;  // of those, too, that are taken again
             if (!is_disturbed(timing, sample) || attempt == 2) break;
             ++timing.repeated;
             if (++in_a_row >= 3) move_on(timing, sides), in_a_row = 0;

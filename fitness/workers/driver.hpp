@@ -63,7 +63,6 @@ struct Side {
     uint32_t sequence;
     uint32_t told;
     int64_t cpu_ns;     // CPU time of the runner when it last reported; -1 before
-    int64_t idle_ns;    // CPU time that it used when it had nothing to do
     int64_t busy_ns;    // how long the driver has waited for it, without what others had the processor
     int64_t limit_ns;   // no more of that than this
     int32_t schedstat;  // the runner's /proc file of that name; -1 where there is none
@@ -76,6 +75,7 @@ struct Sample {
     int64_t wall_ns;
     int64_t cpu_ns;    // of all threads of the runner
     int64_t delay_ns;  // of the wall time: the runner or the driver could have run, but others did
+    int64_t idle_ns;   // CPU time that the runner used before, since its last answer, when it had nothing to do
 };
 
 // What a timed call gets: made of two entries of the pool, by a key that is used once.
