@@ -30,7 +30,7 @@ _WARM_UP_S = 0.03
 _JUDGED_BLOCKS = 2
 _LEAST_S = 1e-9  # of a call
 _PLACES = 8  # for inputs of timed calls, and one more for outputs: else one place would be in all of a process's times
-_LEAD, _MOST_LEAD = 8, 64  # of launching before the device, in holds of the worker: 0.6 and 4.9 ms on an H200
+_LEAD, _MOST_LEAD = 16, 64  # of launching before the device, in holds of the worker: 1.2 and 4.9 ms on an H200
 
 
 def rehearse(session: DeviceSession, exams: Sequence[Exam], flush: bool) -> None:
@@ -244,15 +244,16 @@ class DeviceStopwatch:
 
     def _warm_up(self, exam: Exam) -> list[int]:
         """Calls both until clocks have settled; returns the calls of a block of each."""
-        calls, until = [2, 2], time.monotonic() + _WARM_UP_S
+        calls, turn, until = [2, 2], 0, time.monotonic() + _WARM_UP_S
         while True:
             for side in (0, 1):
-                question = self._sides[side].next_question(exam) if calls[side] == 2 else None
+                question = self._sides[side].next_question(exam) if turn == 0 else None
                 block = self._block(side, exam, calls[side], question)
-                if calls[side] > 2:  # the first two after a pause are launched late by whoever has slept
+                if turn > 1:  # who has slept launches late, and so does who makes as many calls for the first time
                     self._waited_for_launching(block)
                 wanted = math.ceil(_BLOCK_S / block.seconds.min())  # by the shortest: what was launched late is longer
                 calls[side] = min(max(wanted, _FEWEST_CALLS), _MOST_CALLS)
+            turn += 1
             if time.monotonic() >= until:
                 return calls
 

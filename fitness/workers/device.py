@@ -20,6 +20,7 @@ Torch's dtype of a NumPy array decides the dtype of a tensor; bfloat16 travels a
 
 import collections
 import ctypes
+import gc
 import importlib.util
 import json
 import os
@@ -132,7 +133,7 @@ class Device:
         torch.full((16,), float("nan"), device=self.name)
         self.hold()
         self.flush()
-        self.event().record()
+        self.event().record(self.stream())
         self.synchronize()
 
     def meet_triton(self):
@@ -158,6 +159,10 @@ class Device:
     def event(self):
         """Returns what marks a point in the device's order of work when it is recorded."""
         return self.torch.cuda.Event(enable_timing=True) if self.gpu else CpuEvent()
+
+    def stream(self):
+        """Returns torch's stream; the device's number spares torch a look at where it is, 10 µs each time."""
+        return self.torch.cuda.current_stream(0) if self.gpu else None
 
     def intact(self, *holders):
         """Returns a tensor that tells whether all guards around some tensors are as they were."""
@@ -259,7 +264,7 @@ class Device:
 class CpuEvent:
     """The CPU's clock in the place of a GPU's event: work is done when its call returns."""
 
-    def record(self):
+    def record(self, stream):
         """Takes the time."""
         self.at_s = time.perf_counter()
 
@@ -393,8 +398,8 @@ class Candidate:
             return list(made) if isinstance(made, tuple | list) else [made]
         arguments = [ctypes.c_void_p(t.data_ptr()) for t in [*inputs, *(o.tensor for o in outputs)]]
         arguments += [ctypes.c_long(axes[name]) for name in self.axes]
-        stream = self.device.torch.cuda.current_stream().cuda_stream if self.device.gpu else 0
-        self.function(*arguments, ctypes.c_void_p(stream))
+        stream = self.device.stream()
+        self.function(*arguments, ctypes.c_void_p(stream.cuda_stream if stream else 0))
         return [output.tensor for output in outputs]
 
 
@@ -406,6 +411,7 @@ class Session:
         self.pipes, self.device, self.candidate, self.judged = pipes, device, None, {}
         self.pools, self.sources, self.steady, self.factors = {}, {}, {}, {}
         self.places, self.recent, self.trains = {}, {}, {}
+        self.events = []  # pairs, for as many calls as a block has had: making them takes longer than recording them
         self.timed = 0  # calls
 
     def load(self, message, arrays):
@@ -615,18 +621,20 @@ class Session:
 
     def rolled(self, source, rows, by):
         """Returns rows in another order: where they are kept twice, those that lie in it in one piece."""
-        first = -by % max(1, rows)
-        return source[first : first + rows] if len(source) > rows else self.device.torch.roll(source, by, 0)
+        if source.shape[0] == rows:
+            return self.device.torch.roll(source, by, 0)
+        return source.narrow(0, -by % max(1, rows), rows)
 
     def fill(self, tensors, variant):
         """Writes inputs that no call has seen: an entry of the pool, its rows rolled, times a factor a column."""
         entry, shift = variant["entry"], variant["shift"]
         for tensor, source, is_steady in zip(tensors, self.sources[entry], self.steady[entry], strict=True):
-            stays = is_steady and tensor.dim() < 2
-            rolled = source if stays else self.rolled(source, len(tensor), variant["roll"])
+            shape = tensor.shape
+            stays = is_steady and len(shape) < 2
+            rolled = source if stays else self.rolled(source, shape[0], variant["roll"])
             if tensor.is_floating_point():
                 factors = self.factors[entry][tensor.dtype]
-                own = factors[shift] if is_steady else factors[shift : shift + tensor.shape[-1]]
+                own = factors[shift] if is_steady else factors.narrow(0, shift, shape[-1])
                 self.device.torch.mul(rolled, own, out=tensor)
             else:
                 tensor.copy_(rolled)
@@ -643,8 +651,11 @@ class Session:
         """
         axes, variants = message["axes"], message["variants"]
         places, recent = self.places_for(axes, self.pools[variants[0]["entry"]], message["places"])
-        events = [[self.device.event() for _ in range(2)] for _ in variants]
+        while len(self.events) < len(variants):
+            self.events.append((self.device.event(), self.device.event()))
+        events, stream = self.events, self.device.stream
         self.judged, facts = {}, {"forms": [], "tampered": [], "late": 0}
+        gc.disable()  # collecting takes as long as launching several calls; if one raises, this process ends
         self.device.hold(message["lead"])
         for i, variant in enumerate(variants):
             self.timed += 1
@@ -655,9 +666,9 @@ class Session:
             if message["flush"]:
                 self.device.flush()
             self.device.launch_nothing(self.timed % LAUNCHES_TOGETHER)
-            events[i][0].record()
+            events[i][0].record(stream())
             made = self.candidate.call(inputs, outputs, axes)
-            events[i][1].record()
+            events[i][1].record(stream())
             facts["late"] += i > 0 and events[i - 1][1].query()
             if variant["judged"]:
                 self.judged[i] = [self.plain(value, facts) for value in made]
@@ -666,6 +677,7 @@ class Session:
             if message["flush"] and self.device.reserved_bytes() != self.device.reserved:
                 facts["tampered"].append("it reserves a part of the L2 cache, which no flush reaches")
                 break
+        gc.enable()
         self.device.synchronize()
         facts["tampered"] += self.overwritten(places, recent)
         facts["times_us"] = [start.elapsed_time(end) * 1e3 for start, end in events[: i + 1]]
@@ -680,14 +692,19 @@ class Session:
         return facts, self.parts(copies, message)
 
     def parts(self, values, message):
-        """Returns arrays of what the parent wants to see of some outputs."""
+        """Returns arrays of what the parent wants to see of some outputs.
+
+        Bytes are put together by what puts guards together, too: to load torch's kernel that indexes takes 70 ms on an
+        H200 at its first use, and that would be while others wait for the device.
+        """
         torch = self.device.torch
 
         def part(value, starts):
             if starts is None:
                 return value
-            each = torch.arange(message["length"], device=value.device)
-            return value.reshape(-1)[(torch.tensor(starts, device=value.device)[:, None] + each).reshape(-1)]
+            flat, size = value.reshape(-1).view(torch.uint8), value.itemsize
+            pieces = [flat.narrow(0, start * size, message["length"] * size) for start in starts]
+            return torch.cat(pieces).view(value.dtype)
 
         named = zip(self.names(len(values)), values, strict=True)
         return {f"{n}@0": part(v, message["starts"].get(n)).cpu().numpy() for n, v in named if v is not None}

@@ -8,6 +8,7 @@ context does not survive a fork.
 """
 
 import ctypes
+import gc
 import importlib.util
 import json
 import os
@@ -95,6 +96,7 @@ def main(path):
     library = ctypes.PyDLL(path)  # keeps the interpreter's lock: no other thread may exist in a fork
     library.prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER: the orphans of forks come here
     device = load()
+    gc.freeze()  # forks neither look through all that was imported nor copy the memory that it lies in
     library.prctl(4, 0, 0, 0, 0)  # PR_SET_DUMPABLE: nobody looks into its memory
     control = socket.socket(fileno=0)
     control.send(b"ready")

@@ -1,6 +1,7 @@
 """What a GPU is like while it is timed on; the driver's library is a stand-in here, for what depends on it."""
 
 import importlib.util
+import itertools
 import os
 import signal
 import subprocess
@@ -165,12 +166,12 @@ def test_where_a_device_waits_for_launching_it_gets_more_of_a_lead_and_then_fewe
         return Block(times, {}, late=len(times) // 4 + late)
 
     assert not stopwatch._waited_for_launching(block(0), block(0))
-    assert [True] * 3 == [stopwatch._waited_for_launching(block(0), block(1)) for _ in range(3)]
-    assert 8 * before == stopwatch._lead
+    assert [True] * 2 == [stopwatch._waited_for_launching(block(0), block(1)) for _ in range(2)]
+    assert 4 * before == stopwatch._lead
     while stopwatch._waited_for_launching(block(0), block(1)):
         seen.append(stopwatch._most_calls)
     assert lengths == seen
-    assert 8 * before == stopwatch._lead
+    assert 4 * before == stopwatch._lead
 
 
 @dataclass
@@ -232,7 +233,7 @@ def test_only_pairs_that_nothing_spoiled_count_and_the_others_are_told(monkeypat
 
     assert ([1.0] * 4, [2.0] * 4) == (series.wall_s[0].tolist(), series.wall_s[1].tolist())
     assert (2, 2) == (series.repeated, stopwatch.repeated)
-    assert [8] * 6 + [16] * 6 == leads
+    assert [16] * 6 + [32] * 6 == leads
 
 
 def test_no_more_blocks_are_judged_where_pairs_are_taken_again(monkeypatch):
@@ -248,7 +249,7 @@ def test_no_more_blocks_are_judged_where_pairs_are_taken_again(monkeypatch):
     monkeypatch.setattr(DeviceStopwatch, "_warm_up", lambda stopwatch, exam: [40, 40])
     stopwatch = DeviceStopwatch(sides, Precision(min_pairs=1, max_pairs=1), True, lambda: None)
 
-    assert 6 == stopwatch.measure(EXAM, 60.0, np.random.default_rng(0)).repeated
+    assert 5 == stopwatch.measure(EXAM, 60.0, np.random.default_rng(0)).repeated
     assert list(sides) == judged
 
 
@@ -286,6 +287,24 @@ def test_how_many_calls_a_block_has_is_told_by_those_that_were_not_launched_late
     stopwatch = DeviceStopwatch((Side(100e-6), Side(1e-3)), Precision(), True)
 
     assert [20, 3] == stopwatch._warm_up(EXAM)
+    assert timing._LEAD == stopwatch._lead
+
+
+def test_a_kernels_first_block_does_not_tell_how_much_of_a_lead_launching_needs(monkeypatch):
+    blocks = []
+
+    def block(side, exam, calls, flush, *, lead, question):
+        blocks.append((side, calls, lead))
+        is_first = [each[:2] for each in blocks].count((side, calls)) == 1
+        return Block(np.full(calls, side.seconds), {}, calls * is_first)
+
+    monkeypatch.setattr(timing, "timed_block", block)
+    clock = itertools.count()
+    monkeypatch.setattr(timing, "time", SimpleNamespace(monotonic=lambda: 0.01 * next(clock)))
+    stopwatch = DeviceStopwatch((Side(1e-4), Side(2e-4)), Precision(), True)
+
+    assert [20, 10] == stopwatch._warm_up(EXAM)
+    assert [2, 2, 20, 10, 20, 10] == [calls for _, calls, _ in blocks]
     assert timing._LEAD == stopwatch._lead
 
 

@@ -1,6 +1,7 @@
 """The worker in Python, with Triton's interpreter in place of a GPU: everything but the clock is real."""
 
 import ctypes
+import gc
 import importlib.util
 import re
 import weakref
@@ -470,3 +471,27 @@ def test_timed_calls_find_all_memory_of_their_outputs_allocated(timed, monkeypat
 
     assert 10 == max(at_once)
     assert [None] * 10 == [each() for each in made]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "float64", "int32", "int64", "uint16", "uint8", "bool"])
+def test_parts_of_an_output_are_the_elements_from_their_starts_on(timed, dtype):
+    torch = timed.device.torch
+    value = (torch.arange(60) * 7 % 11).reshape(6, 10).to(getattr(torch, dtype))
+    starts = [0, 3, 52, 3]
+    got = timed.parts([value, value[:, 0]], {"starts": {"y": starts}, "length": 8})
+
+    flat = value.numpy().reshape(-1)
+    assert {"y@0", "surplus1@0"} == got.keys()
+    assert np.array_equal(got["y@0"], np.concatenate([flat[at : at + 8] for at in starts]))
+    assert got["y@0"].dtype == flat.dtype
+    assert np.array_equal(got["surplus1@0"], value[:, 0].numpy())
+
+
+def test_a_block_leaves_collecting_as_it_was_and_makes_no_event_twice(timed, worker, monkeypatch):
+    made = []
+    monkeypatch.setattr(timed.device, "event", lambda: made.append(worker.CpuEvent()) or made[-1])
+    for calls in (3, 5, 5, 2):
+        assert calls == len(timed.time(block(calls), {})[0]["times_us"])
+
+    assert gc.isenabled()
+    assert 10 == len(made)
