@@ -1,9 +1,8 @@
 """Compiles CUDA C++ device code with NVRTC for a GPU that need not be here.
 
-Loaded by `build_cuda`, in the sandbox. The manifest is JSON: ``library`` (NVRTC's), ``source`` (a file
+Imported by `build_cuda`, in the sandbox. The manifest is JSON: ``library`` (NVRTC's), ``source`` (a file
 without launch syntax), ``kernels`` (names of the launched kernels, template arguments included),
-``arch``, ``include`` (folders with CUDA's headers). Writes ``kernels.cubin`` and ``names.json`` (name
-to symbol). Needs neither GPU nor driver.
+``arch``, ``include`` (folders with CUDA's headers). Writes ``kernels.cubin``. Needs neither GPU nor driver.
 
 NVRTC's C interface: https://docs.nvidia.com/cuda/nvrtc. Importing NVIDIA's bindings to all of CUDA would take as long
 as the compilation of a small kernel.
@@ -11,7 +10,6 @@ as the compilation of a small kernel.
 
 import ctypes
 import json
-import pathlib
 import sys
 
 # Host functions whose bodies are still here are compiled as device functions that nobody calls; what they call of the
@@ -122,14 +120,16 @@ class Rejected(Exception):
 
 
 def compile_device(path):
-    """Compiles what the manifest at ``path`` names; returns the assembler's report."""
-    manifest = json.loads(pathlib.Path(path).read_text())
+    """Compiles what the manifest at ``path`` names; returns the assembler's report, and symbols by name."""
+    with open(path, encoding="utf-8") as file:
+        manifest = json.load(file)
     ignored = "".join(f"#define cuda{name} kernelwright_ignore\n" for name in RUNTIME)
     headers = dict.fromkeys(EMPTY_HEADERS, "")
     headers |= {
         name: f"#include <cuda/std/{name}>\nnamespace std {{ using namespace cuda::std; }}\n" for name in STD_HEADERS
     }
-    source = ignored + PRELUDE + pathlib.Path(manifest["source"]).read_text()
+    with open(manifest["source"], encoding="utf-8") as file:
+        source = ignored + PRELUDE + file.read()
     program = Program(manifest["library"], source, headers)
     for name in manifest["kernels"]:
         program.name(name)
@@ -144,7 +144,6 @@ def compile_device(path):
         raise Rejected(f"{log}: {manifest['arch']}; it knows {known}")
     if not compiled:
         raise Rejected(f"{log}\n{HINT}" if "__nv_name_map" in log else log)
-    pathlib.Path("kernels.cubin").write_bytes(program.read("CUBIN"))
-    names = {name: program.symbol(name) for name in manifest["kernels"]}
-    pathlib.Path("names.json").write_text(json.dumps(names))
-    return log
+    with open("kernels.cubin", "wb") as file:
+        file.write(program.read("CUBIN"))
+    return log, {name: program.symbol(name) for name in manifest["kernels"]}

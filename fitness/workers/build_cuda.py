@@ -7,14 +7,18 @@ with what it includes of CUDA), ``header``, ``command`` (argv of the C++ compile
 shared object) and ``nvcc`` (argv that builds the whole source, slowly; empty where there is none). The arguments make
 the compiler read the header precompiled. Both compilers run side by side; what they say they cannot do is left to nvcc.
 Writes ``kernel.so`` with the source's own ``kernel`` function.
+
+What starts slowly is left out: ``pathlib``, ``importlib.util``, a C++ compiler for what is no code.
 """
 
-import importlib.util
 import json
-import pathlib
+import os
 import re
 import subprocess
 import sys
+
+sys.path.append(os.path.dirname(os.path.abspath(__file__)))
+import ahead_cuda  # lies beside this file, and isolated Pythons do not look there
 
 BEYOND = re.compile(
     r"A launch names a kernel that is not known|not supported when compiling with NVRTC"
@@ -23,28 +27,43 @@ BEYOND = re.compile(
 )
 
 
+ASSEMBLY = """\
+.section .rodata
+.balign 64
+.globl kernelwright_cubin
+kernelwright_cubin: .incbin "kernels.cubin"
+.byte 0
+{texts}
+.data
+.balign 8
+.globl kernelwright_compiled
+kernelwright_compiled: {rows}
+.quad 0, 0, 0
+.section .note.GNU-stack, "", %progbits
+"""
+
+
 def embedded(names):
-    """Returns the source of the binary and of the table of its kernels, as the header declares them."""
-    rows = "".join(f"    {{{json.dumps(name)}, {json.dumps(symbol)}, nullptr}},\n" for name, symbol in names.items())
-    table = "namespace kernelwright { struct Compiled { const char *name, *symbol; void* function; }; }\n"
-    table += f"kernelwright::Compiled kernelwright_compiled[] = {{\n{rows}    {{nullptr, nullptr, nullptr}}}};\n"
-    blob = ".section .rodata; .balign 64; .global kernelwright_cubin; kernelwright_cubin: "
-    blob += '.incbin \\"kernels.cubin\\"; .byte 0'
-    return f'{table}__asm__("{blob}; .text");\n'
+    """Returns the binary and the table of its kernels, as the header declares them, in assembly."""
+    texts = "\n".join(f"{at}: .asciz {quoted(text)}" for at, text in enumerate(sum(names.items(), ()), 1))
+    rows = "\n".join(f".quad {at}b, {at + 1}b, 0" for at in range(1, 2 * len(names), 2))
+    return ASSEMBLY.format(texts=texts, rows=rows)
+
+
+def quoted(text):
+    """Returns a text as assemblers take it, whatever is in it."""
+    return '"' + "".join(f"\\{byte:03o}" for byte in text.encode()) + '"'
 
 
 def build(path, manifest, header):
     """Builds what the manifest at ``path`` holds; returns whether that went well, and what the compilers said."""
-    spec = importlib.util.spec_from_file_location("ahead_cuda", pathlib.Path(__file__).with_name("ahead_cuda.py"))
-    device = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(device)
     command = manifest["command"]
     included = header or ["-include", manifest["header"]]
     argv = [*command, *included, f"-I{manifest['headers']}", "-x", "c++", "-c", manifest["host"], "-o", "launch.o"]
     with subprocess.Popen(argv, stderr=subprocess.PIPE, text=True, errors="replace") as host:
         try:
-            report = device.compile_device(path)
-        except device.Rejected as rejection:
+            report, names = ahead_cuda.compile_device(path)
+        except ahead_cuda.Rejected as rejection:
             host.kill()  # what it says of the same mistake says it worse
             return False, str(rejection)
         except BaseException:
@@ -53,20 +72,22 @@ def build(path, manifest, header):
         _, log = host.communicate()
     if host.returncode:
         return False, log
-    pathlib.Path("embedded.cpp").write_text(embedded(json.loads(pathlib.Path("names.json").read_text())))
-    argv = [*command, *manifest["link"], "launch.o", "embedded.cpp", "-ldl", "-o", "kernel.so"]
+    with open("embedded.s", "w", encoding="utf-8") as file:
+        file.write(embedded(names))
+    argv = [*command, *manifest["link"], "launch.o", "embedded.s", "-ldl", "-o", "kernel.so"]
     done = subprocess.run(argv, check=False, stderr=subprocess.PIPE, text=True, errors="replace")
     return done.returncode == 0, f"{report}\n{log}{done.stderr}"
 
 
 def main(path, header):
     """Builds with the two compilers, else with nvcc where it may know better."""
-    manifest = json.loads(pathlib.Path(path).read_text())
+    with open(path, encoding="utf-8") as file:
+        manifest = json.load(file)
     built, log = build(path, manifest, header)
     if not built and manifest["nvcc"] and BEYOND.search(log):
         sys.exit(subprocess.run(manifest["nvcc"], check=False).returncode)
-    print(log.strip(), file=sys.stderr)
-    sys.exit(0 if built else 1)
+    print(log.strip(), file=sys.stderr, flush=True)
+    os._exit(0 if built else 1)  # NVRTC takes leave in a tenth of the time that it compiles for
 
 
 if __name__ == "__main__":

@@ -1,8 +1,10 @@
 """Real toolchains compile real seeds for hardware that is not here; each is tested where it is installed."""
 
+import ctypes
 import dataclasses
 import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -320,6 +322,23 @@ STYLES = {
 @pytest.mark.parametrize("style", STYLES)
 def test_what_people_write_builds(style):
     assert built_for_a_gpu(Kernel(STYLES[style], "cuda")).path.is_file()
+
+
+@NVRTC
+def test_a_built_launcher_holds_its_binary_and_the_symbols_of_its_kernels():
+    more = "namespace own { template <int B, class T> __global__ void copy_of(const T* x, T* y, long n) { y[B] = x[0]; } }\n"
+    launches = "    own::copy_of<4, float><<<1, 32, 0, stream>>>(x, y, n);\n" + LAUNCH
+    built = built_for_a_gpu(Kernel(COPY + more + LAUNCHER + launches, "cuda"))
+    library, content = ctypes.CDLL(str(built.path)), built.path.read_bytes()
+    table = (ctypes.c_char_p * 9).in_dll(library, "kernelwright_compiled")
+    binary = (ctypes.c_char * 4).in_dll(library, "kernelwright_cubin").raw
+
+    assert b"\x7fELF" == binary
+    assert {"own::copy_of<4, float>", "copy"} == {table[at].decode() for at in (0, 3)}
+    assert all(table[at] in content and b"_Z" == table[at][:2] for at in (1, 4))
+    assert [None] * 5 == [table[at] for at in (2, 5, 6, 7, 8)]
+    told = subprocess.run(["readelf", "-lW", built.path], capture_output=True, text=True, check=True).stdout
+    assert "RW " == re.search(r"GNU_STACK.* 0x0+ (...) ", told)[1]  # nothing on the stack can be executed
 
 
 @NVRTC

@@ -274,7 +274,7 @@ def test_who_refuses_to_be_captured_is_timed_by_the_parents_clock(triton):
     assert "not_capturable" in evaluation.flags
     assert evaluation.speedup < 0.2, told(evaluation)  # it sleeps for milliseconds, the seed takes microseconds
     claimed = evaluator.evaluate(Kernel(HEAD + body.replace(" / 20", ""), "triton", "kernel_fn"), calibration)
-    assert evaluation.speedup < 1.2 * claimed.speedup, told(evaluation)
+    assert evaluation.speedup < 4 * claimed.speedup, told(evaluation)  # 20 if it were believed; others make both vary
 
 
 def test_an_honest_kernel_that_waits_for_the_device_passes(triton):
