@@ -33,7 +33,8 @@ _WORKER = Path(__file__).resolve().parent.parent / "workers" / "device.py"
 _PINGS = 5
 _SPARE_BYTES = 1 << 24
 _TIMING_BYTES = 1 << 29  # on a device, for blocks, and again for trains
-_SHARE = 128  # of a device's memory: one part of so many is as much as that may be
+_TWICE_BYTES = 1 << 28  # of an input whose rows are kept twice on a device
+_SHARE = 128  # of a device's memory: one part of so many is as much as each of those may be
 WHOLE = Sample()
 Call = tuple[Mapping[str, int], int]
 """Sizes of a call, and the number of its set of inputs."""
@@ -69,6 +70,7 @@ class DeviceSession:
         round_trip_s: What asking and answering takes, measured before the worker has met its candidate.
         memory_bytes: Of its device, told before; 0 for none.
         room: By the name of an exam, how many calls' inputs and outputs may be kept for its blocks, and for its train.
+        twice_bytes: An input with rows of no more bytes is kept twice, so that rolling it takes no time.
     """
 
     process: DeviceProcess
@@ -82,12 +84,14 @@ class DeviceSession:
     round_trip_s: float = 0.0
     memory_bytes: int = 0
     room: dict[str, int] = field(default_factory=dict)
+    twice_bytes: int = 0
     questions: Counter[str] = field(default_factory=Counter)
     _unjudged: list[tuple[Arrays, Callable[[], Instance], Sample, str]] = field(default_factory=list)
 
     def make_room(self, exams: Sequence[Exam]) -> None:
         """Shares the memory that timing may take among exams: a part of a device's, as many candidates wait there."""
-        most_bytes = min(_TIMING_BYTES, self.memory_bytes // _SHARE) if self.memory_bytes else _TIMING_BYTES
+        share = self.memory_bytes // _SHARE if self.memory_bytes else _TIMING_BYTES
+        most_bytes, self.twice_bytes = min(_TIMING_BYTES, share), min(_TWICE_BYTES, share)
         self.room = {exam.name: max(1, most_bytes // len(exams) // exam.call_bytes) for exam in exams}
 
     def next_question(self, exam: Exam) -> Question:

@@ -52,8 +52,8 @@ def rehearse(session: DeviceSession, exams: Sequence[Exam], flush: bool) -> None
     session.make_room(exams)
     for exam in exams:
         for index, entry in enumerate(exam.pool.entries):
-            request = {"command": "pool", "name": f"{exam.name}/{index}", "steady": sorted(exam.steady)}
-            session.process.request(request, {**entry.inputs, "factors@": exam.factors})
+            kept = {"name": f"{exam.name}/{index}", "steady": sorted(exam.steady), "twice_bytes": session.twice_bytes}
+            session.process.request({"command": "pool", **kept}, {**entry.inputs, "factors@": exam.factors})
         start = time.monotonic()
         timed_block(session, exam, 2, flush)
         middle = time.monotonic()

@@ -32,7 +32,6 @@ GUARD = 256  # elements on both sides of every tensor that this process owns
 LARGE_BYTES = 10 << 20  # from which on torch's allocator gives a tensor pages of its own
 PAGE_BYTES = 2 << 20
 PATTERN = 0x5A
-TWICE_BYTES = 1 << 28  # of an input that is kept twice on the device, at most
 HOLD_CYCLES = 150_000  # 76 µs on an H200
 LAUNCHES_TOGETHER = 4  # what a call takes depends on which of so many in turn it is
 ALIGNMENT = 256  # of arrays that are moved together
@@ -571,7 +570,7 @@ class Session:
         )
         self.steady[name] = [each in message["steady"] for each in arrays]
         self.sources[name] = [
-            each if (is_steady and each.dim() < 2) or each.nbytes > TWICE_BYTES else torch.cat([each, each])
+            each if (is_steady and each.dim() < 2) or each.nbytes > message["twice_bytes"] else torch.cat([each, each])
             for each, is_steady in zip(tensors, self.steady[name], strict=True)
         ]
         pairs = zip(self.sources[name], tensors, strict=True)

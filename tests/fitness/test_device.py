@@ -310,10 +310,9 @@ def test_no_answer_of_a_check_stays_in_memory_for_who_computes_none(doubling, mo
 @pytest.mark.parametrize(
     "task", [tasks.Conv1d(), tasks.Conv1dFloat16(), tasks.MultiBucketize()], ids=lambda task: task.name
 )
-def test_worker_and_parent_make_the_same_inputs_of_a_variant(task, worker, monkeypatch, twice_bytes):
+def test_worker_and_parent_make_the_same_inputs_of_a_variant(task, worker, twice_bytes):
     import torch
 
-    monkeypatch.setattr(worker, "TWICE_BYTES", twice_bytes)
     pool = Pool.draw(task, task.time_workloads[0], np.random.default_rng(3))
     variant = Variant.draw(pool)
     there = worker.Session(None, SimpleNamespace(torch=torch, name="cpu"))
@@ -321,7 +320,7 @@ def test_worker_and_parent_make_the_same_inputs_of_a_variant(task, worker, monke
     exam = Exam.prepare(task, pool, count=2)
     for name, steady in ((message["entry"], exam.steady), ("of another size", task.inputs.keys() - exam.steady)):
         arrays = {**pool.entries[variant.entry].inputs, "factors@": exam.factors}
-        there.pool({"name": name, "steady": sorted(steady)}, arrays)
+        there.pool({"name": name, "steady": sorted(steady), "twice_bytes": twice_bytes}, arrays)
     made = [torch.empty_like(tensor) for tensor in there.pools[message["entry"]]]
     there.fill(made, message)
 
@@ -332,16 +331,16 @@ def test_worker_and_parent_make_the_same_inputs_of_a_variant(task, worker, monke
 @pytest.mark.parametrize("twice_bytes", [0, 1 << 28])
 @pytest.mark.parametrize("dtype", ["bool", "int8", "uint8", "int64", "float16", "float32", "float64", "complex64"])
 @pytest.mark.parametrize("shape", [(), (0,), (1,), (6,), (0, 7), (1, 7), (5, 7), (3, 0), (2, 3, 4)], ids=str)
-def test_rows_of_any_number_are_rolled_unless_they_are_steady(worker, monkeypatch, shape, dtype, twice_bytes):
+def test_rows_of_any_number_are_rolled_unless_they_are_steady(worker, shape, dtype, twice_bytes):
     import torch
 
-    monkeypatch.setattr(worker, "TWICE_BYTES", twice_bytes)
     session = worker.Session(None, SimpleNamespace(torch=torch, name="cpu"))
     array = np.arange(np.prod(shape, dtype=int)).reshape(shape).astype(dtype)
     factors = np.random.default_rng(0).uniform(0.5, 2, 20).astype("float16")
     own = factors.astype(dtype)[3:] if np.issubdtype(dtype, np.floating) else np.ones(20, dtype)
     for steady in (["x"], ["x"][: array.ndim == 0]):  # single numbers are
-        session.pool({"name": "a", "steady": steady}, {"x": np.array(array), "factors@": factors})
+        message = {"name": "a", "steady": steady, "twice_bytes": twice_bytes}
+        session.pool(message, {"x": np.array(array), "factors@": factors})
         [made] = map(torch.empty_like, session.pools["a"])
         session.fill([made], {"entry": "a", "roll": 4, "shift": 3})
         rolled = array if steady and array.ndim < 2 else np.roll(array, 4, 0)
@@ -379,7 +378,7 @@ def timed(worker, monkeypatch):
     candidate.device, candidate.axes, candidate.pointers = session.device, ("N",), True
     candidate.function, candidate.specs = ByPointer(), [{"name": "y", "dtype": "float32", "shape": ["N"]}]
     arrays = {"x": np.arange(8, dtype=np.float32), "factors@": np.ones(9, np.float32)}
-    session.pool({"name": "exam/0", "steady": []}, arrays)
+    session.pool({"name": "exam/0", "steady": [], "twice_bytes": 1 << 28}, arrays)
     return session
 
 

@@ -75,6 +75,15 @@ def test_a_train_takes_a_small_part_of_the_memory(memory_bytes, calls):
     assert calls == prepare_train(session, EXAM, 1e-6).calls
 
 
+@pytest.mark.parametrize(("memory_bytes", "most_bytes"), [(0, 1 << 28), (141 << 30, 1 << 28), (8 << 30, 1 << 26)])
+def test_what_is_kept_twice_is_a_small_part_of_the_memory(memory_bytes, most_bytes):
+    """Candidates wait with it by the dozen, and a workstation's GPU has 8 GB."""
+    session = DeviceSession(Worker([1.0]), TASK, None, memory_bytes=memory_bytes)
+    session.make_room([EXAM])
+
+    assert most_bytes == session.twice_bytes
+
+
 def test_exams_share_the_memory_that_timing_may_take():
     """A few numbers may become gigabytes, and many candidates wait with theirs."""
     small, large = SimpleNamespace(name="small", call_bytes=1 << 20), SimpleNamespace(name="large", call_bytes=1 << 33)
