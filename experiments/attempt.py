@@ -24,7 +24,7 @@ from .records import write_whole
 from .report import write_report
 from .runs import subject
 from .tracking import Tracker, begun
-from .wording import duration_text, speedup_text, time_text
+from .wording import count_text, duration_text, speedup_text, time_text
 
 RESULT_SCHEMA = "kernelwright.result/1"
 
@@ -138,7 +138,7 @@ def final_table(engine: Engine, latest: Generation, title: str) -> Table:
     table.add_row("made by", latest.best.operator.replace("_", " "))
     table.add_row(
         "spent",
-        f"{latest.evaluations} evaluations, {duration_text(latest.elapsed_s)}"
+        f"{count_text(latest.evaluations, 'evaluation')}, {duration_text(latest.elapsed_s)}"
         + (f", {latest.tokens:,} tokens" if latest.tokens else ""),
     )
     table.add_row("ended by", engine.stop_reason)

@@ -16,6 +16,7 @@ from pathlib import Path
 from . import faults
 from .browser import Collection, application, listening
 from .names import check_import_names
+from .wording import count_text
 
 DEFAULT_PORT = 8765
 EPILOG = """\
@@ -55,7 +56,7 @@ def _command(argv: Sequence[str]) -> int:
     count = len(collection.summaries())
     with listening(application(collection), arguments.port, DEFAULT_PORT) as server:
         url = f"http://127.0.0.1:{server.port}/"
-        print(f"{count} runs at {url} (Ctrl-C ends)", flush=True)
+        print(f"{count_text(count, 'run')} at {url} (Ctrl-C ends)", flush=True)
         if arguments.open and not webbrowser.open(url):
             print("note: no web browser could be opened; open the address by hand", file=sys.stderr)
         server.serve_forever()  # which takes Ctrl-C as its end

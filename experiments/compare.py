@@ -31,6 +31,7 @@ from .analysis.scores import WORDS
 from .names import check_import_names
 from .plots import STYLE, data_uri
 from .records import write_whole
+from .wording import count_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -173,6 +174,7 @@ def render(result: Result, drawn: Sequence[Picture]) -> str:
     """Returns the page: one file, no network, everything from records escaped."""
     templates = files("experiments") / "templates"
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment.filters["counted"] = count_text
     page = environment.from_string((templates / "comparison.html.j2").read_text(encoding="utf-8"))
     return page.render(
         title=result.title,

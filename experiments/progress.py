@@ -20,7 +20,7 @@ from evolve import Budget, Generation, RecordedEvaluations
 from fitness import Calibration, Duel, Evaluation, Kernel
 
 from .runs import STAGES
-from .wording import duration_text
+from .wording import count_text, duration_text
 
 RATE_WINDOW_S = 30.0
 
@@ -118,7 +118,7 @@ class Progress:
         parts = [
             f"generation {generation.index}{f'/{self.generations}' if self.generations else ''}",
             f"best {best_text(generation)}",
-            f"{generation.evaluations} evaluations",
+            count_text(generation.evaluations, "evaluation"),
             f"{self.rate():.1f}/s" if self.rate() else "",
             " > ".join(f"{count} {stage}" for stage, count in zip(STAGES, totals(generation.funnel), strict=True)),
             self.left_text(),

@@ -29,6 +29,7 @@ from .faults import RunError
 from .names import check_import_names
 from .records import json_object, text_of
 from .settings import check_settings
+from .wording import count_text
 
 EXCERPT = 160
 
@@ -152,7 +153,7 @@ def _command(argv: Sequence[str]) -> int:
             print(f"error: {run_dir}: {faults.explain(fault)[0]}", file=sys.stderr)
             status = faults.FAILED
         else:
-            print(f"{run_dir}: byte-identical, {count} lines of generations.jsonl")
+            print(f"{run_dir}: byte-identical, {count_text(count, 'line')} of generations.jsonl")
     return status
 
 

@@ -31,6 +31,7 @@ from .papers.question import conclude, module_of
 from .replay import replay
 from .report import write_report
 from .store import ARCHIVE, RESULTS, unpack
+from .wording import count_text
 
 
 def stored_runs(root: Path) -> list[Path]:
@@ -56,7 +57,7 @@ def reproduce_run(run_dir: Path, target: Path) -> str:
     lines = replay(run_dir, target / "kernels")
     shutil.copytree(run_dir, target, dirs_exist_ok=True)
     write_report(target)
-    return f"{lines} lines byte-identical"
+    return f"{count_text(lines, 'line')} byte-identical"
 
 
 def reproduce_sweep(stored: Path, target: Path, most: int | None = None) -> str:
@@ -82,7 +83,7 @@ def reproduce_sweep(stored: Path, target: Path, most: int | None = None) -> str:
     for table in tables:
         if table.read_bytes() != (target / table.name).read_bytes():
             raise RunError(f"{target / table.name} differs from the stored table")
-    return f"{len(chosen)} of {len(runs)} runs and {len(tables)} tables byte-identical"
+    return f"{len(chosen)} of {count_text(len(runs), 'run')} and {count_text(len(tables), 'table')} byte-identical"
 
 
 def replays_of(module: ModuleType | None, sweep_dir: Path) -> list[Callable[[], object]]:

@@ -28,6 +28,7 @@ from .names import check_import_names
 from .settings import check_settings
 from .start import TUNABLE, start_names, tunable_seed
 from .sweep_progress import Watch, summary
+from .wording import count_text
 
 SHIPPED = Path(__file__).parent / "papers"
 """Experiments that can be given by name."""
@@ -220,7 +221,9 @@ def _execute(order: Order) -> int:
     jobs = jobs_of(experiment, order.sweep_dir)
     left = [job for job in jobs if job.state != "finished"]
     console = Console(soft_wrap=not sys.stdout.isatty())
-    console.print(f"{experiment.name}: {len(jobs)} runs, {len(left)} to do, in {order.sweep_dir}", highlight=False)
+    console.print(
+        f"{experiment.name}: {count_text(len(jobs), 'run')}, {len(left)} to do, in {order.sweep_dir}", highlight=False
+    )
     if order.launcher:
         batches = multirun_batch(left, order.sweep_dir, [*order.here, *order.launcher])
     else:

@@ -66,6 +66,11 @@ def time_text(latency_us: float) -> str:
     return f"{latency_us / 1e6:.4g} s"
 
 
+def count_text(count: int, noun: str) -> str:
+    """Returns a number of things, e.g. ``"1 run"`` or ``"1,234 runs"``; the noun forms its plural with an s."""
+    return f"{count:,} {noun}{'s' * (count != 1)}"
+
+
 def duration_text(seconds: float) -> str:
     """Returns a duration for people: seconds, or minutes and seconds, or hours and minutes."""
     if seconds < 120:
@@ -88,7 +93,7 @@ def subtitle(run: Run) -> str:
     parts = [f"operators {run.choices.get('operators', '?')}", f"search {run.choices.get('search', '?')}"]
     if run.choices.get("llm", "none") != "none":
         parts.append(f"model {run.config.get('llm', {}).get('model') or run.choices['llm']}")
-    parts.append(f"{run.generations} generations" if run.generations != 1 else "1 generation")
+    parts.append(count_text(run.generations, "generation"))
     parts.append(f"ended: {run.ended}" if run.ended else "unfinished: this is what is known so far")
     return " · ".join(parts)
 
@@ -159,9 +164,11 @@ def _searched(run: Run) -> str:
     correct = sum(1 for each in run.evaluated if each.evaluation is not None and each.evaluation.ok)
     seeds = len(_seeds(run))
     start, included = ("the task's naive kernel", "it") if seeds < 2 else (f"{seeds} kernels", "them")
+    made = len(run.candidates) - seeds
     return (
-        f"Starting from {start}, {len(run.candidates) - seeds} candidates were made. "
-        f"With {included}, {count} different kernels were evaluated; {correct} of them were correct."
+        f"Starting from {start}, {count_text(made, 'candidate')} {'was' if made == 1 else 'were'} made. "
+        f"With {included}, {count_text(count, 'different kernel')} {'was' if count == 1 else 'were'} evaluated; "
+        f"{correct} of them {'was' if correct == 1 else 'were'} correct."
     )
 
 

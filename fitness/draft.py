@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
@@ -68,10 +69,12 @@ class Draft:
         self.max_rel_error = max(self.max_rel_error or 0.0, max_rel_error)
 
     def failed(self, failure: Failed) -> Evaluation:
-        """Returns the record of a kernel that failed."""
+        """Returns the record of a kernel that failed; an error that is not finite is no number in JSON."""
         error = failure.max_rel_error if failure.max_rel_error is not None else self.max_rel_error
+        if failure.status not in JUDGED or error is None or not math.isfinite(error):
+            error = None
         log = "\n".join(part for part in (plain(failure.log), self.log) if part)
-        return self.evaluation(failure.status, max_rel_error=error if failure.status in JUDGED else None, log=log)
+        return self.evaluation(failure.status, max_rel_error=error, log=log)
 
     def evaluation(self, status: Status, **fields: Any) -> Evaluation:
         """Returns the record."""

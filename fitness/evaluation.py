@@ -132,7 +132,7 @@ class Evaluation:
         reference_latency_us: Geometric mean of the baseline on the same scale.
         speedup: ``reference_latency_us / latency_us``.
         interval: 95 % interval of ``speedup``.
-        max_rel_error: Largest error, relative to the largest expected magnitude of its output.
+        max_rel_error: Largest error, relative to the largest expected magnitude of its output; None if not finite.
         flags: Observations that do not decide by themselves, e.g. ``"calls_blas"``.
         log: Compiler or run output, capped, without paths.
         seconds: Wall time by stage: ``queue``, ``build``, ``check``, ``rehearse``, ``time``, ``judge``, ``profile``.

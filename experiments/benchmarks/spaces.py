@@ -28,6 +28,7 @@ from fitness.spaces import RecordedSpace
 from .. import faults
 from ..faults import ConfigError, choices
 from ..records import write_whole
+from ..wording import count_text
 from . import kernel_tuner_peer
 from .space_runs import POLICIES, best_so_far_ms
 from .space_tables import FloatArray, Outcome, outcome, rows, table
@@ -255,7 +256,9 @@ def _show(found: Sequence[Outcome], files: Sequence[str], seed: int, console: Co
     if len(files) > 1:
         for file in files:
             console.print(table(rows([each for each in found if each.file == file], seed), Path(file).name))
-    console.print(table(rows(found, seed), f"mean over {len(files)} file{'s' * (len(files) > 1)}, {repeats} repeats"))
+    console.print(
+        table(rows(found, seed), f"mean over {count_text(len(files), 'file')}, {count_text(repeats, 'repeat')}")
+    )
 
 
 if __name__ == "__main__":

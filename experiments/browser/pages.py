@@ -12,7 +12,7 @@ from werkzeug.exceptions import HTTPException, NotFound
 
 from ..faults import RunError
 from ..transcript import visible
-from ..wording import duration_text, speedup_text, time_text
+from ..wording import count_text, duration_text, speedup_text, time_text
 from . import answering, candidate_page, comparison_page, list_page, run_page, style
 from .collection import Collection
 from .stored import told
@@ -68,6 +68,7 @@ def application(collection: Collection) -> Flask:
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
     app.jinja_env.filters |= {
         "time": time_text,
+        "counted": count_text,
         "duration": duration_text,
         "speedup": speedup_text,
         "times": times,

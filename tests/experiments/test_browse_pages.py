@@ -177,7 +177,7 @@ def test_two_kernels_of_two_runs_are_compared(root, client):
     found = shown(client, "/diff", run="other", a="-1", other="good", b=run.best_digest[:10])
 
     assert f"+// {run.sources[run.best_digest].split()[1]}" in found.text
-    assert "1 lines added, 1 removed" in found.text
+    assert "1 line added, 1 removed" in found.text
 
 
 def test_equal_kernels_are_said_to_be_equal(client):
