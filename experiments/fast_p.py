@@ -25,9 +25,10 @@ from fitness import BASELINES
 from . import faults
 from .faults import RunError
 from .names import check_import_names
-from .records import load_run, write_whole
+from .records import journal_of, load_run, write_whole
 from .runs import Run
 from .statistics import fast_p_curve, geometric_mean, geometric_mean_correct
+from .wording import count_text
 
 SCHEMA = "kernelwright.fast_p/2"
 THRESHOLDS = (0.0, 0.5, 0.8, 1.0, 1.5, 2.0, 4.0)
@@ -64,6 +65,16 @@ class Row:
     problem: str
     speedups: Mapping[str, float]
     certain: Mapping[str, float]
+
+
+def begun(run_dirs: Sequence[Path]) -> Sequence[Path]:
+    """Returns the runs without those that were refused before they began and left a folder; all if all were."""
+    refused = [each for each in run_dirs if each.is_dir() and journal_of(each) is None]
+    if len(refused) == len(run_dirs):
+        return run_dirs  # the first will say what is wrong with it
+    for each in refused:
+        print(f"note: {each} is left out: its run never began", file=sys.stderr)
+    return [each for each in run_dirs if each not in refused]
 
 
 def row_of(run_dir: Path) -> Row:
@@ -142,7 +153,7 @@ def tables(rows: Sequence[Row]) -> list[Table]:
     problems = Table("problem", *(f"over {name}" for name in names), title="re-verified speedups", title_justify="left")
     for row in rows:
         problems.add_row(row.problem, *(_cell(row, name) for name in names))
-    title = f"fast_p over {len(rows)} problems, by whole intervals (by measured speedups)"
+    title = f"fast_p over {count_text(len(rows), 'problem')}, by whole intervals (by measured speedups)"
     shares = Table("", *names, title=title, title_justify="left")
     sure, all_measured = ([fast_p_curve(of(rows, name), THRESHOLDS) for name in names] for of in (certain, measured))
     for index, threshold in enumerate(THRESHOLDS):
@@ -178,7 +189,7 @@ def _command(argv: Sequence[str]) -> int:
     parser.add_argument("run_dir", nargs="+", type=Path, metavar="RUN_DIR", help="the folder of a run")
     parser.add_argument("--json", type=Path, metavar="OUT", help="store the figures, unrounded")
     arguments = parser.parse_args(argv)
-    rows = [row_of(run_dir) for run_dir in arguments.run_dir]
+    rows = [row_of(run_dir) for run_dir in begun(arguments.run_dir)]
     twice = sorted({row.problem for row in rows if sum(row.problem == each.problem for each in rows) > 1})
     if twice:
         raise RunError(f"{twice[0]}: several runs; fast_p counts problems, give one run of each")

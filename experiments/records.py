@@ -37,6 +37,11 @@ class Answers:
     elapsed_s: float = 0.0
 
 
+def journal_of(path: Path) -> Path | None:
+    """Returns the journal of a run directory; None where no run began."""
+    return next((path / name for name in ("journal.jsonl", "journal.jsonl.gz") if (path / name).is_file()), None)
+
+
 def load_run(path: Path) -> Run:
     """Reads a run directory.
 
@@ -44,7 +49,7 @@ def load_run(path: Path) -> Run:
         RunError: There is no run in it, or one of its files cannot be understood.
         JournalCorrupt: A line of the journal before the last cannot be read.
     """
-    journal = next((path / name for name in ("journal.jsonl", "journal.jsonl.gz") if (path / name).is_file()), None)
+    journal = journal_of(path)
     if journal is None:
         raise RunError(f"{path} holds no run (no journal.jsonl); give the folder that a run printed as its own")
     try:

@@ -150,7 +150,8 @@ def _command(argv: Sequence[str]) -> int:
                 print(f"note: {note}", file=sys.stderr)
             count = replay(run_dir)
         except faults.KNOWN as fault:
-            print(f"error: {run_dir}: {faults.explain(fault)[0]}", file=sys.stderr)
+            text = faults.explain(fault)[0]
+            print(f"error: {text if str(run_dir) in text else f'{run_dir}: {text}'}", file=sys.stderr)
             status = faults.FAILED
         else:
             print(f"{run_dir}: byte-identical, {count_text(count, 'line')} of generations.jsonl")

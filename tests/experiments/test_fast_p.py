@@ -51,6 +51,19 @@ def test_a_failure_counts_in_every_share(runs, tmp_path):
     assert told["problems"][1]["seed"] is None
 
 
+def test_a_run_that_never_began_is_left_out_and_named(runs, tmp_path, capsys):
+    (tmp_path / "refused").mkdir()
+    (tmp_path / "refused" / "run.log").touch()
+
+    assert 0 == fast_p.main([*runs, str(tmp_path / "refused")])
+    told = capsys.readouterr()
+    assert f"note: {tmp_path / 'refused'} is left out" in told.err
+    assert "over 2 problems" in told.out
+    assert 0 != fast_p.main([str(tmp_path / "refused")])
+    assert "holds no run" in capsys.readouterr().err
+    assert 0 != fast_p.main([*runs, str(tmp_path / "misspelt")])
+
+
 def test_what_was_timed_in_pairs_goes_before_what_the_calibration_says(runs):
     row = fast_p.row_of(Path(runs[0]))
 
