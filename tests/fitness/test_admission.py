@@ -149,6 +149,30 @@ def test_the_verdict_does_not_hang_on_the_draw(task):
     assert {True} == {admit(task(), np.random.default_rng(seed)).admitted for seed in range(1, 4)}
 
 
+@dataclass(frozen=True)
+class Scaled(Degenerate):
+    """With one number beside a matrix."""
+
+    inputs: ClassVar[dict[str, TensorSpec]] = {**Degenerate.inputs, "scale": TensorSpec("float32", (1,))}
+
+    def reference(self, inputs):
+        return {"y": inputs["scale"].astype(np.float64) * super().reference(inputs)["y"]}
+
+    def tolerance(self, inputs, expected):
+        return {"y": 1e-5 * (1 + np.abs(inputs["scale"].astype(np.float64)) * np.abs(expected["y"]))}
+
+
+class ForgetsScale(Scaled):
+    def reference(self, inputs):
+        return Degenerate.reference(self, inputs)
+
+
+def test_an_input_of_one_number_matters_or_does_not():
+    assert () == admit(Scaled(), rng()).reasons
+    refused = {check.name for check in admit(ForgetsScale(), rng()).checks if not check.passed}
+    assert {"input matters: scale", "half of input matters: scale"} == refused
+
+
 def test_the_sound_example_is_admitted():
     assert () == admit(Degenerate(), rng()).reasons
 
