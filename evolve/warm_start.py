@@ -42,7 +42,7 @@ def from_folder(folder: Path | str, language: str, suffix: str, entry_point: str
     paths = sorted(Path(folder).glob(f"*{suffix}"))
     if not paths:
         raise EvolveError(f"{folder}: no *{suffix} file to start from")
-    return [Seed(Kernel(path.read_text("utf-8"), language, entry_point), path.name) for path in paths]
+    return [Seed(Kernel(path.read_text("utf-8-sig"), language, entry_point), path.name) for path in paths]
 
 
 def from_run(run_directory: Path | str, count: int = 1) -> list[Seed]:

@@ -58,11 +58,11 @@ def _command(argv: Sequence[str]) -> int:
     own, config = command_line(argv, parser, {"kernel": False, "arch": True})
     with redirect_stdout(sys.stderr):
         task, language = make(config, "task"), make(config, "language")
-        path = own.get("kernel")
-        kernel = read_kernel(Path(path), task, language) if path else task.seed_kernel(language.name)
         if not isinstance(language, AheadLanguage):
             choose = f"choose from {', '.join(_ahead())}, or judge it where it runs: python -m experiments.evaluate"
             raise ConfigError(f"language={language.name} does not compile ahead of time; {choose}")
+        path = own.get("kernel")
+        kernel = read_kernel(Path(path), task, language.name) if path else task.seed_kernel(language.name)
         compilation = compile_ahead(kernel, task, language, own["arch"])
         if compilation.status is Status.BUILD_FAILED:
             _check_arch(language, own["arch"])

@@ -14,7 +14,7 @@ from contextlib import redirect_stdout
 from functools import partial
 from pathlib import Path
 
-from fitness import Evaluation, Kernel, Language, Task
+from fitness import Evaluation, Kernel, Task
 
 from . import faults
 from .build import Problem, build_problem
@@ -53,7 +53,7 @@ def read_source(path: Path) -> str:
             raise ConfigError(
                 f"kernel: {path} has {size >> 20} MiB; the source of a kernel has {_MOST_BYTES >> 20} at most"
             )
-        source = path.read_bytes().decode("utf-8")
+        source = path.read_bytes().decode("utf-8-sig")  # without the mark that some editors write first
     except FileNotFoundError as fault:
         raise ConfigError(f"kernel: {path} does not exist") from fault
     except UnicodeDecodeError as fault:
@@ -65,13 +65,13 @@ def read_source(path: Path) -> str:
     return source
 
 
-def read_kernel(path: Path, task: Task, language: Language) -> Kernel:
+def read_kernel(path: Path, task: Task, language: str) -> Kernel:
     """Reads a source file as a kernel that has the entry point of the task's seed.
 
     Raises:
         ConfigError: There is no such file, or it holds no text.
     """
-    return Kernel(read_source(path), language.name, task.seed_kernel(language.name).entry_point)
+    return Kernel(read_source(path), language, task.seed_kernel(language).entry_point)
 
 
 def evaluate(kernel: Kernel, problem: Problem) -> Evaluation:
@@ -109,7 +109,7 @@ def _command(argv: Sequence[str]) -> int:
     check_settings(config)
     with redirect_stdout(sys.stderr):
         problem = build_problem(config)
-        evaluation = evaluate(read_kernel(Path(own["kernel"]), problem.task, problem.language), problem)
+        evaluation = evaluate(read_kernel(Path(own["kernel"]), problem.task, problem.language.name), problem)
     print(json.dumps(evaluation.to_json()))
     return 0
 

@@ -57,7 +57,7 @@ def read_text(key: str, path: Path) -> str:
             content = file.read(MOST_BYTES + 1)
         if len(content) > MOST_BYTES:
             raise ConfigError(f"{key}: {path} holds more than {MOST_BYTES} bytes; no answer is that long")
-        return content.decode("utf-8", errors="replace")
+        return content.decode("utf-8-sig", errors="replace")
     except FileNotFoundError as fault:
         raise ConfigError(f"{key}: {path} does not exist") from fault
     except OSError as fault:

@@ -87,7 +87,7 @@ def _seeds(name: str, problem: Problem, config: DictConfig) -> list[Seed]:
             return from_run(path)
         if path.is_dir():
             return from_folder(path, language.name, language.suffix, entry_point)
-        return [Seed(Kernel(path.read_text("utf-8"), language.name, entry_point), path.name)]
+        return [Seed(Kernel(path.read_text("utf-8-sig"), language.name, entry_point), path.name)]
     except (OSError, UnicodeDecodeError, EvolveError) as fault:
         raise ConfigError(f"start: {name}: no kernel, folder of kernels or run can be read there ({fault})") from fault
 

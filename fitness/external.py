@@ -11,7 +11,8 @@ It must run every call in order, write each output as raw little-endian bytes, a
 as its last line: ``{"status": "ok", "times_us": [[…], …]}`` with ``repeats`` times for each call, or
 ``{"status": "crashed" | "out_of_memory" | "no_result", "log": "…"}``. An exit status other than 0 is a failure of
 ``build``, and of ``run`` where it says ``ok``; another verdict of ``run``'s counts whatever its exit status. Files are
-relative to the current folder. Outputs are poisoned before; this process judges them and never tells what is expected.
+relative to the current folder, which is a new one each time: programs and scripts need full paths. Outputs are poisoned
+before; this process judges them and never tells what is expected.
 What a command leaves running in its process group is ended with it.
 """
 
@@ -56,6 +57,7 @@ SCHEMA = "kernelwright.external/1"
 _CALLS = 5
 _MOST_TEXT, _MOST_SHOWN = 1 << 26, 6000  # bytes that a command may print, and characters of them for people
 _LOOK_S = 0.5
+_PLACE = "it runs in a folder of its own, so give full paths"
 _LONGEST_US = 1e12
 _VERDICTS = {str(status): status for status in (Status.CRASHED, Status.OUT_OF_MEMORY, Status.NO_RESULT)}
 Arrays = dict[str, NDArray[Any]]
@@ -157,7 +159,7 @@ class ExternalBench(Bench):
             fields = {"source": source.name, "artifact": built.name, "arch": self.target.arch}
             done = self._command("build", fields, folder, self.settings.build_timeout_s, Status.BUILD_TIMEOUT)
             if done.returncode != 0 or not built.exists():
-                raise Failed(Status.BUILD_FAILED, _words(done) or "the toolchain said no")
+                raise Failed(Status.BUILD_FAILED, f"{_words(done)}\n{_no_artifact(done.returncode)}".strip())
             yield folder, built
 
     def _run(
@@ -170,10 +172,10 @@ class ExternalBench(Bench):
         answer = _last_object(done.stdout)
         if answer is None or (answer.get("status") == "ok" and done.returncode != 0):
             status = Status.CRASHED if done.returncode < 0 else Status.NO_RESULT
-            raise Failed(status, f"{_words(done)}\n{_end(done.returncode)}".strip())
+            told = "" if answer else "; its last line is no JSON object with a status"
+            raise Failed(status, f"{_words(done)}\nrun {_end(done.returncode)}{told}".strip())
         if answer.get("status") != "ok":
-            told = plain(str(answer.get("log", "")), _MOST_SHOWN)
-            raise Failed(_VERDICTS.get(str(answer.get("status")), Status.CRASHED), told)
+            raise _failure(answer)
         return self._read(folder, calls), _times(answer.get("times_us"), len(calls), repeats)
 
     def _write(
@@ -229,7 +231,7 @@ class ExternalBench(Bench):
                     argv, cwd=folder, stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True
                 )
             except OSError as error:
-                told = f"target.{which}: {argv[0]} does not start ({error.strerror or error})"
+                told = f"target.{which}: {argv[0]!r} does not start ({error.strerror or error}); {_PLACE}"
                 raise TargetUnavailable(told) from error
             try:
                 is_late = not _ends(process, timeout_s, (out, err))
@@ -274,8 +276,20 @@ def _words(done: subprocess.CompletedProcess[str]) -> str:
 
 
 def _end(returncode: int) -> str:
-    """Returns how a command ended that told no verdict, or one that it did not stand by."""
-    return f"run ended by signal {-returncode}" if returncode < 0 else f"run ended with exit status {returncode}"
+    return f"ended by signal {-returncode}" if returncode < 0 else f"ended with exit status {returncode}"
+
+
+def _no_artifact(returncode: int) -> str:
+    """Returns why there is nothing to run."""
+    return f"build {_end(returncode)}" if returncode else "build ended well, but wrote no file {artifact}"
+
+
+def _failure(answer: JSON) -> Failed:
+    """Returns the verdict of a run that is not ok; a word that the protocol does not know counts as a crash."""
+    status, log = str(answer.get("status")), str(answer.get("log") or "")
+    known = _VERDICTS.get(status)
+    told = log if known else f"{log}\nits status is {status[:80]!r}, not ok, {', '.join(_VERDICTS)}".strip()
+    return Failed(known or Status.CRASHED, plain(told, _MOST_SHOWN))
 
 
 def _write_anew(path: Path, data: bytes) -> None:

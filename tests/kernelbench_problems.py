@@ -74,6 +74,22 @@ MASK = of_one_input("x > 0.5")
 HANGS = of_one_input("x", before="while True:\n    pass\n")
 NO_PROBLEM = "import torch\n\n\nclass Model(torch.nn.Module):\n    pass\n"
 
+HIDDEN = of_one_input("x @ torch.full((32, 3), 0.1)")
+NUMPY = of_one_input("x.sum(1)").replace(
+    "torch.rand(rows, columns)", "torch.from_numpy(numpy.random.rand(rows, columns)) * random.random()"
+)
+NUMPY = "import random\n\nimport numpy\n" + NUMPY
+UNUSUAL_TEXT = "\ufeff" + of_one_input("x.sum(1)", before='rows = 3\ntext = "a\u2028b\x0cc"\n')
+NO_LIST = of_one_input("x").replace("return [torch.rand(rows, columns)]", "return torch.rand(rows, columns)")
+NO_ARGUMENTS = of_one_input("x").replace("return []", "return None")
+NO_CLASS = of_one_input("x").replace("class Model(torch.nn.Module):", "Model = None\nclass Other:")
+NO_FORWARD = of_one_input("x").replace("def forward", "def backward")
+NAMELESS = of_one_input("x").replace("self, x):", "self, *x):")
+NOTHING = of_one_input("()")
+MAPPING = of_one_input("{'y': x}")
+BROKEN = of_one_input("x", before="def (:")
+FAILING = of_one_input("x.no_such_method()")
+
 SQUARES_CPP = """\
 extern "C" void kernel(const float* x, float* out) {
     for (long i = 0; i < 4000; i++) {

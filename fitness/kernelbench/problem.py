@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ..admission import Admission, Check, admit
 from ..errors import TaskError
-from ..kernel import Kernel
+from ..kernel import Kernel, read_source
 from ..shirkers import within
 from ..task import Arrays, Cost, TensorSpec, Workload
 from .eager import EAGER_LANGUAGES, eager_source
@@ -106,10 +106,7 @@ class KernelBench:
     @cached_property
     def source(self) -> str:
         """The text of the problem's file."""
-        try:
-            return self.path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise TaskError(f"root: {self.path.name} cannot be read ({error})") from error
+        return read_source(self.path)
 
     @property
     def _reference(self) -> Reference:
@@ -191,7 +188,7 @@ class KernelBench:
         """
         entry_point = _ENTRY_POINTS.get(language, "kernel_fn")
         if self.seed is not None:
-            return Kernel(Path(self.seed).read_text(encoding="utf-8"), language, entry_point)
+            return Kernel(read_source(Path(self.seed)), language, entry_point)
         if language in EAGER_LANGUAGES:
             return Kernel(eager_source(self._reference.facts), language, entry_point)
         suffix = _SUFFIXES.get(language, ".py")

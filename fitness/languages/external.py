@@ -15,7 +15,7 @@ class ExternalLanguage:
     """A source that goes to the external toolchain as it is.
 
     ``triton_mtia`` starts from the Triton seeds. ``mtia_cpp`` has none here, as its interface is not
-    public: ``task.seeds`` names a folder of your own.
+    public: ``+task.seeds=FOLDER`` names a folder of your own.
 
     Attributes:
         name: ``"triton_mtia"``, ``"mtia_cpp"``, or a name of your own.

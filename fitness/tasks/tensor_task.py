@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import TaskError
-from ..kernel import Kernel
+from ..kernel import Kernel, read_source
 from ..task import Cost, TensorSpec, Workload
 from .distributions import draw, rounded
 
@@ -161,10 +161,10 @@ class TensorTask:
             path = folder / f"{self.name}{suffix}"
             if path.is_file():
                 entry_point = _ENTRY_POINTS.get(path.suffix, "kernel")
-                return Kernel(path.read_text(encoding="utf-8"), language, entry_point)
+                return Kernel(read_source(path), language, entry_point)
         wanted = f"{self.name}{suffix}"
         raise TaskError(
-            f"{self.name} has no seed kernel in {language!r}; write {wanted} and give its folder as task.seeds"
+            f"{self.name} has no seed kernel in {language!r}; write {wanted} and give its folder as +task.seeds=FOLDER"
         )
 
 

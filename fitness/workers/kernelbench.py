@@ -15,7 +15,9 @@ import keyword
 import math
 import os
 import pathlib
+import random
 import time
+import traceback
 
 CONSTANTS = (bool, int, float, str, type(None))
 DTYPES = ("float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8")
@@ -29,7 +31,7 @@ class Problem:
         import torch
 
         self.torch = torch
-        torch.manual_seed(0)
+        seeded(torch, 0)
         self.module, self.source = executed(pathlib.Path("problem.py").read_text(encoding="utf-8"), sizes)
         missing = [name for name in ("Model", "get_inputs", "get_init_inputs") if name not in self.module]
         if missing:
@@ -37,19 +39,28 @@ class Problem:
         self.arguments = self.names()
 
     def names(self):
-        """Returns the names of the arguments of the model's call."""
+        """Returns the names of the arguments of the model's call; what ``*`` and ``**`` take has none."""
+        if not isinstance(self.module["Model"], type):
+            raise ValueError("Model is no class")
         parameters = inspect.signature(self.module["Model"].forward).parameters.values()
-        return [each.name for each in parameters if each.kind is not each.VAR_KEYWORD][1:]
+        return [each.name for each in parameters if each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD)][1:]
+
+    def listed(self, name):
+        """Returns what ``get_inputs`` or ``get_init_inputs`` gives."""
+        given = self.module[name]()
+        if not isinstance(given, list | tuple):
+            raise ValueError(f"{name} must return a list of arguments; it returns a {type(given).__name__}")
+        return given
 
     def model(self):
         """Returns a new model."""
-        return self.module["Model"](*self.module["get_init_inputs"]())
+        return self.module["Model"](*self.listed("get_init_inputs"))
 
     def draw(self, seed):
         """Returns a new model and arguments; weights that a model starts with all alike vary a little."""
         torch = self.torch
-        torch.manual_seed(seed)
-        model, values = self.model(), self.module["get_inputs"]()
+        seeded(torch, seed)
+        model, values = self.model(), self.listed("get_inputs")
         with torch.no_grad():
             for tensor in model.state_dict().values():
                 if tensor.is_floating_point() and tensor.numel() and bool(tensor.min() == tensor.max()):
@@ -59,7 +70,8 @@ class Problem:
     def split(self, model, values):
         """Returns tensors by the names that a kernel knows them by, and the arguments that are no tensors."""
         if len(values) > len(self.arguments):
-            raise ValueError(f"get_inputs gives {len(values)} values, forward takes {len(self.arguments)}")
+            names = ", ".join(self.arguments) or "none"
+            raise ValueError(f"get_inputs gives {len(values)} values, but the arguments of forward are {names}")
         named = dict(zip(self.arguments, values, strict=False))
         tensors = {name: each for name, each in named.items() if self.torch.is_tensor(each)}
         constants = {name: each for name, each in named.items() if not self.torch.is_tensor(each)}
@@ -138,8 +150,10 @@ class Problem:
         with self.torch.no_grad():
             made = model(*values)
         made = made if isinstance(made, tuple | list) else [made]
-        if not all(self.torch.is_tensor(each) for each in made):
-            raise ValueError("the model returns something that is no tensor")
+        if other := [type(each).__name__ for each in made if not self.torch.is_tensor(each)]:
+            raise ValueError(f"the model returns a {other[0]}; known are a tensor and a list or tuple of tensors")
+        if not made:
+            raise ValueError("the model returns no tensor at all")
         names = ["out"] if len(made) == 1 else [f"out{i}" for i in range(len(made))]
         taken = {*self.arguments, *(self.spoken(key, ()) for key in model.state_dict())}
         return {name if name not in taken else f"{name}_": each for name, each in zip(names, made, strict=True)}
@@ -149,12 +163,16 @@ class Problem:
         torch = self.torch
         tensors = {name: torch.from_numpy(each.copy()) for name, each in arrays.items()}
         wide = {name: each.double() if each.is_floating_point() else each for name, each in tensors.items()}
-        model = self.model().double()
-        keys = {key: self.spoken(key, dict.fromkeys(self.arguments)) for key in self.state(model)}
-        with torch.no_grad():
-            for key, tensor in self.state(model).items():
-                tensor.copy_(wide[keys[key]])
-        return self.outputs(model, [wide.get(name, constants.get(name)) for name in self.called(wide, constants)])
+        torch.set_default_dtype(torch.float64)  # of what the model makes itself: states, masks, constants
+        try:
+            model = self.model().double()
+            keys = {key: self.spoken(key, dict.fromkeys(self.arguments)) for key in self.state(model)}
+            with torch.no_grad():
+                for key, tensor in self.state(model).items():
+                    tensor.copy_(wide[keys[key]])
+            return self.outputs(model, [wide.get(name, constants.get(name)) for name in self.called(wide, constants)])
+        finally:
+            torch.set_default_dtype(torch.float32)
 
     def called(self, tensors, constants):
         """Returns the names of the arguments that get_inputs gives."""
@@ -182,8 +200,8 @@ def executed(source, sizes):
     Returns:
         Its names, and the source that does the same by itself.
     """
-    module, known, lines, added = {"__name__": "problem"}, [], source.splitlines(), 0
-    for node in ast.parse(source).body:
+    module, known, lines, added = {"__name__": "problem"}, [], source.split("\n"), 0
+    for node in ast.parse(source, "problem.py").body:
         exec(compile(ast.Module([node], []), "problem.py", "exec"), module)  # this program is for that
         targets = node.targets if isinstance(node, ast.Assign) else []
         for name in [each.id for target in targets for each in ast.walk(target) if isinstance(each, ast.Name)]:
@@ -220,9 +238,20 @@ def answer(state, message, arrays):
     return {"seconds": taken}, {}
 
 
+def seeded(torch, seed):
+    """Seeds everything that a problem may draw from."""
+    import numpy as np
+
+    torch.manual_seed(seed)
+    np.random.seed(seed % (1 << 32))  # noqa: NPY002  # the global generator is what problems use
+    random.seed(seed)
+
+
 def one_line(error):
-    """Returns what was raised; messages of torch have many lines."""
-    return " ".join(f"{type(error).__name__}: {error}".split())[:1000]
+    """Returns what was raised, and by which line of the problem; messages of torch have many lines."""
+    told = " ".join(f"{type(error).__name__}: {error}".split())[:1000]
+    lines = [each.lineno for each in traceback.extract_tb(error.__traceback__) if each.filename == "problem.py"]
+    return f"{told} (line {lines[-1]})" if lines else told
 
 
 def main():

@@ -50,6 +50,7 @@ def test_a_verdict_is_data(command, tmp_path):
     [
         (("task=softmax", "language=cuda"), 2, "arch: missing"),
         (("task=softmax", "language=cpp", "arch=native"), 2, "does not compile ahead of time; choose from cuda"),
+        (("task=softmax", "language=mtia_cpp", "arch=x"), 2, "does not compile ahead of time; choose from cuda"),
         (("task=softmax", "language=cuda", "arch=gfx942"), 1, "cuda compiles for sm_*"),
         (("task=nothing", "language=cuda", "arch=sm_90"), 2, "unknown task"),
         (("task=softmax", "language=cuda", "arch=sm_90", "kernel=nowhere.cu"), 2, "does not exist"),

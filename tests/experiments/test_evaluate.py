@@ -2,6 +2,8 @@
 
 import json
 import os
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -62,3 +64,29 @@ def test_a_file_that_is_no_kernels_is_not_read(tmp_path):
     os.truncate(path, 1 << 40)
     with pytest.raises(ConfigError, match="has 1048576 MiB; the source of a kernel has 16 at most"):
         read_source(path)
+
+
+def test_a_byte_order_mark_is_no_part_of_a_source(tmp_path):
+    path = tmp_path / "kernel.cu"
+    path.write_bytes(b"\xef\xbb\xbf" + RIGHT.encode())
+
+    assert read_source(path) == RIGHT
+
+
+TOOLCHAIN = Path(__file__).parent.parent / "stand_in_toolchain.py"
+
+
+@pytest.mark.parametrize("target", ["external", "mtia"])
+def test_a_private_toolchain_needs_its_commands_and_nothing_else(command, tmp_path, target):
+    (tmp_path / "row_sum_mtia.cpp").write_text(RIGHT)
+    commands = [
+        f"target.build=[{sys.executable},{TOOLCHAIN},build,'{{source}}','{{artifact}}']",
+        f"target.run=[{sys.executable},{TOOLCHAIN},run,'{{artifact}}','{{manifest}}']",
+    ]
+    task = ["task=row_sum", f"+task.seeds={tmp_path}", "language=mtia_cpp", f"target={target}", *commands]
+    limits = ["evaluator.min_pairs=2", "evaluator.max_pairs=3", "evaluator.time_limit_s=0.1"]
+    done = command("evaluate", f"kernel={tmp_path / 'row_sum_mtia.cpp'}", *task, *limits)
+    ran = command("run", *task, *limits, "generations=1", "lambda_=2", f"hydra.run.dir={tmp_path / 'run'}")
+
+    assert "ok" == json.loads(done.stdout)["status"], done.stderr
+    assert 0 == ran.returncode, ran.stderr

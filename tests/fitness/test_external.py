@@ -88,7 +88,7 @@ def test_the_example_of_a_command_can_be_typed_in_a_shell():
 def test_a_command_that_does_not_start_is_a_fault_of_the_machine(evaluator):
     task = evaluator[0].task
     made = Evaluator(task, External(build=("no-such-compiler",), run=("no-such-runner",)), ExternalLanguage())
-    with pytest.raises(TargetUnavailable, match="no-such-compiler does not start"):
+    with pytest.raises(TargetUnavailable, match=r"'no-such-compiler' does not start \(No such file.*full paths"):
         made.calibrate()
 
 
@@ -155,6 +155,17 @@ def test_what_a_toolchain_says_may_be_anything(lying, name):
 
 def test_a_failure_after_ok_is_told(lying):
     assert "exit status 3" in lying(LIES["ok, and then a failure"][0]).log
+
+
+def test_what_a_run_says_that_the_protocol_does_not_know_is_told(lying):
+    assert "its status is 'splendid', not ok, crashed" in lying("print(json.dumps({'status': 'splendid'}))").log
+    assert "its last line is no JSON object" in lying("print('done')").log
+
+
+def test_a_build_that_writes_no_artifact_is_told(evaluator):
+    made = Evaluator(evaluator[0].task, External(build=("true",), run=("true",)), ExternalLanguage())
+    with pytest.raises(TaskError, match=r"build ended well, but wrote no file \{artifact\}"):
+        made.calibrate()
 
 
 def test_a_verdict_with_an_exit_status_is_the_verdict(lying):

@@ -143,14 +143,72 @@ def test_other_languages_need_a_kernel_of_the_users(task):
         (problems.HANGS, "stopped at its time limit"),
         (problems.NO_PROBLEM, "defines no get_inputs"),
         (problems.AFFINE, r"no number 'width'; it has batch, features, outputs"),
+        (problems.NO_LIST, "get_inputs must return a list of arguments; it returns a Tensor"),
+        (problems.NO_ARGUMENTS, "get_init_inputs must return a list of arguments; it returns a NoneType"),
+        (problems.NO_CLASS, "Model is no class"),
+        (problems.NO_FORWARD, 'missing the required "forward" function'),
+        (problems.NAMELESS, "get_inputs gives 1 values, but the arguments of forward are none"),
+        (problems.NOTHING, "the model returns no tensor at all"),
+        (problems.MAPPING, "the model returns a dict; known are a tensor and a list or tuple of tensors"),
+        (problems.BROKEN, r"invalid syntax \(problem.py, line 2\)"),
+        (problems.FAILING, r"has no attribute 'no_such_method' \(line 6\)"),
     ],
-    ids=["reads", "leaves", "quits", "mask", "hangs", "no problem", "unknown size"],
+    ids=[
+        *(
+            "reads",
+            "leaves",
+            "quits",
+            "mask",
+            "hangs",
+            "no problem",
+            "unknown size",
+            "no list",
+            "no arguments",
+            "no class",
+        ),
+        *("no forward", "nameless", "nothing", "mapping", "broken", "failing"),
+    ],
 )
 def test_what_a_foreign_file_does_ends_as_one_clear_error(task, source, words):
     settings = {"sizes": {"width": 3}} if source is problems.AFFINE else {}
 
     with pytest.raises(TaskError, match=words):
         _ = task(source, timeout_s=6.0 if source is problems.HANGS else 120.0, **settings).inputs
+
+
+@TORCH
+def test_what_a_model_makes_itself_is_in_double_precision_too(task):
+    hidden = task(problems.HIDDEN)
+    inputs = hidden.make_inputs(hidden.time_workloads[0], stream())
+
+    np.testing.assert_allclose(
+        inputs["x"].astype(np.float64) @ np.full((32, 3), 0.1), hidden.reference(inputs)["out"], rtol=1e-12
+    )
+
+
+@TORCH
+def test_the_same_stream_draws_the_same_data_whatever_generator_a_problem_uses(task):
+    drawn = task(problems.NUMPY)
+    first, again, other = (drawn.make_inputs(drawn.time_workloads[0], stream(seed))["x"] for seed in (1, 1, 2))
+
+    np.testing.assert_array_equal(first, again)
+    assert not np.array_equal(first, other)
+
+
+@TORCH
+def test_a_source_keeps_its_text_whatever_ends_lines_elsewhere(task):
+    unusual = task(problems.UNUSUAL_TEXT, sizes={"rows": 5})
+
+    assert (5, 32) == unusual.inputs["x"].shape
+    assert 'rows = 3\nrows = 5\ntext = "a\u2028b\x0cc"' in unusual.seed_kernel("torch").source
+
+
+def test_a_seed_that_is_no_text_is_told_in_one_line(task, tmp_path):
+    seed = tmp_path / "seed.cpp"
+    seed.write_bytes(b"int a;\xff")
+
+    with pytest.raises(TaskError, match=r"seed.cpp is not UTF-8 text \(byte 6\)"):
+        task(problems.SQUARES, seed=str(seed)).seed_kernel("cpp")
 
 
 @pytest.mark.parametrize(
