@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fitness import Kernel
+from fitness import Kernel, read_source
 
 from .errors import EvolveError
 from .journal import read_configuration
@@ -38,11 +38,12 @@ def from_folder(folder: Path | str, language: str, suffix: str, entry_point: str
 
     Raises:
         EvolveError: There is no such folder, or no such file in it.
+        TaskError: One of the files cannot be read.
     """
     paths = sorted(Path(folder).glob(f"*{suffix}"))
     if not paths:
         raise EvolveError(f"{folder}: no *{suffix} file to start from")
-    return [Seed(Kernel(path.read_text("utf-8-sig"), language, entry_point), path.name) for path in paths]
+    return [Seed(Kernel(read_source(path), language, entry_point), path.name) for path in paths]
 
 
 def from_run(run_directory: Path | str, count: int = 1) -> list[Seed]:

@@ -14,7 +14,7 @@ from contextlib import redirect_stdout
 from functools import partial
 from pathlib import Path
 
-from fitness import Evaluation, Kernel, Task
+from fitness import Evaluation, Kernel, Task, TaskError, read_source
 
 from . import faults
 from .build import Problem, build_problem
@@ -37,33 +37,6 @@ has the speedups over torch, eager and compiled, and over the vendor's call wher
 exit status: 0 whatever the verdict, 1 broken machine, 2 wrong usage
 """
 
-_MOST_BYTES = 1 << 24  # many times evaluator.source_bytes, which judges what is read
-
-
-def read_source(path: Path) -> str:
-    """Returns the text of a kernel's file.
-
-    Raises:
-        ConfigError: There is no such file, it holds no text, or far too much.
-    """
-    try:
-        if path.exists() and not path.is_file() and not path.is_dir():
-            raise ConfigError(f"kernel: {path} is no plain file")  # a device or a pipe may have no end
-        if path.is_file() and (size := path.stat().st_size) > _MOST_BYTES:
-            raise ConfigError(
-                f"kernel: {path} has {size >> 20} MiB; the source of a kernel has {_MOST_BYTES >> 20} at most"
-            )
-        source = path.read_bytes().decode("utf-8-sig")  # without the mark that some editors write first
-    except FileNotFoundError as fault:
-        raise ConfigError(f"kernel: {path} does not exist") from fault
-    except UnicodeDecodeError as fault:
-        raise ConfigError(f"kernel: {path} is not UTF-8 text (byte {fault.start}); save it as UTF-8") from fault
-    except OSError as fault:
-        raise ConfigError(f"kernel: {path} cannot be read: {fault.strerror}") from fault
-    if not source.strip():
-        raise ConfigError(f"kernel: {path} is empty; it must hold the source of one kernel")
-    return source
-
 
 def read_kernel(path: Path, task: Task, language: str) -> Kernel:
     """Reads a source file as a kernel that has the entry point of the task's seed.
@@ -71,7 +44,11 @@ def read_kernel(path: Path, task: Task, language: str) -> Kernel:
     Raises:
         ConfigError: There is no such file, or it holds no text.
     """
-    return Kernel(read_source(path), language, task.seed_kernel(language).entry_point)
+    try:
+        source = read_source(path)
+    except TaskError as fault:
+        raise ConfigError(f"kernel: {fault}") from fault
+    return Kernel(source, language, task.seed_kernel(language).entry_point)
 
 
 def evaluate(kernel: Kernel, problem: Problem) -> Evaluation:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from omegaconf import DictConfig, OmegaConf
 
 from evolve import EvolveError, Journal, Seed, from_folder, from_run, nearest_runs
-from fitness import Kernel, Language, Task, TaskError
+from fitness import Kernel, Language, Task, TaskError, read_source
 
 from .faults import ConfigError
 
@@ -87,8 +87,10 @@ def _seeds(name: str, problem: Problem, config: DictConfig) -> list[Seed]:
             return from_run(path)
         if path.is_dir():
             return from_folder(path, language.name, language.suffix, entry_point)
-        return [Seed(Kernel(path.read_text("utf-8-sig"), language.name, entry_point), path.name)]
-    except (OSError, UnicodeDecodeError, EvolveError) as fault:
+        return [Seed(Kernel(read_source(path), language.name, entry_point), path.name)]
+    except TaskError as fault:
+        raise ConfigError(f"start: {fault}") from fault
+    except (OSError, EvolveError) as fault:
         raise ConfigError(f"start: {name}: no kernel, folder of kernels or run can be read there ({fault})") from fault
 
 

@@ -20,7 +20,7 @@ from .errors import (
 from .evaluation import Baseline, Calibration, Duel, Evaluation, Measurement, Status
 from .evaluator import Evaluator
 from .executor import Executor
-from .kernel import Kernel
+from .kernel import Kernel, read_source
 from .language import Build, Language, Need
 from .restricted import Restricted
 from .target import Peak, Target
@@ -28,6 +28,7 @@ from .task import Cost, Task, TensorSpec, Workload
 
 __all__ = [
     "Kernel",
+    "read_source",
     "Task",
     "TensorSpec",
     "Workload",

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.evaluate import read_source
-from experiments.faults import ConfigError
+from fitness import TaskError, read_source
 
 KEYS = {
     "status",
@@ -62,7 +61,7 @@ def test_a_file_that_is_no_kernels_is_not_read(tmp_path):
     path = tmp_path / "kernel.cpp"
     path.touch()
     os.truncate(path, 1 << 40)
-    with pytest.raises(ConfigError, match="has 1048576 MiB; the source of a kernel has 16 at most"):
+    with pytest.raises(TaskError, match="has 1048576 MiB; the source of a kernel has 16 at most"):
         read_source(path)
 
 

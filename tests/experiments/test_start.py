@@ -59,7 +59,7 @@ def test_a_replay_needs_no_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("start", "told"),
     [
-        (["absent.cpp"], "start: absent.cpp: no kernel"),
+        (["absent.cpp"], "start: absent.cpp does not exist"),
         ([3], "start: must be a list of files"),
         ("tunable", "ships no tunable kernel in cpp"),
     ],
@@ -67,6 +67,16 @@ def test_a_replay_needs_no_file(tmp_path: Path) -> None:
 def test_what_is_not_there_is_named(tmp_path: Path, start: Any, told: str) -> None:
     with pytest.raises(ConfigError, match=told):
         found(tmp_path, start, task="prefix_sum")
+
+
+@pytest.mark.parametrize(
+    ("content", "told"), [(b"\xff\xfe", r"b\.cpp is not UTF-8 text \(byte 0\)"), (b" \n", r"b\.cpp is empty")]
+)
+def test_the_file_of_a_folder_that_cannot_be_read_is_named(tmp_path: Path, content: bytes, told: str) -> None:
+    (tmp_path / "a.cpp").write_text(SOURCE)
+    (tmp_path / "b.cpp").write_bytes(content)
+    with pytest.raises(ConfigError, match=f"start: .*{told}"):
+        found(tmp_path, [str(tmp_path)])
 
 
 def stored(folder: Path, name: str, source: str, latency_us: float, task: str = "row_sum") -> None:
