@@ -126,9 +126,10 @@ def build_engine(
         recorded: A run directory from whose journal alone everything is answered; None for a live run.
 
     Raises:
-        ConfigError: A constructor refuses its arguments.
+        ConfigError: A constructor refuses its arguments, or the search is for times that the target does not measure.
         JournalError: The journal cannot be used.
     """
+    _check_measured(config, problem)
     strict = recorded is not None
     journal = Journal(journal_of(recorded or run_dir), configuration=journal_configuration(config), strict=strict)
     stack.enter_context(journal)
@@ -161,6 +162,20 @@ def build_engine(
             proposers=config.proposers,
         ),
     )
+
+
+def _check_measured(config: DictConfig, problem: Problem) -> None:
+    """Refuses a search for times on a target that measures none.
+
+    Raises:
+        ConfigError: It is one.
+    """
+    name, timed = problem.target.name, [str(each) for each in config.objectives if str(each).startswith("latency_us")]
+    if timed and not problem.target.measures_time:
+        raise ConfigError(
+            f"target={name} gives verdicts and no times, and objectives has {timed[0]}: search on a target that "
+            f"measures time, or judge one kernel with python -m experiments.evaluate kernel=FILE target={name}"
+        )
 
 
 def make(config: DictConfig, path: str) -> Any:

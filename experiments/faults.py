@@ -170,18 +170,25 @@ def composition(fault: Exception) -> str:
         hint = "write key=value, with value in quotes inside the shell's if it holds , = [ or letters beyond ASCII"
         return f"cannot read the override {fault.override!r}; {hint}"
     if isinstance(cause, ConfigKeyError | ConfigAttributeError) and cause.full_key:
-        known = list(cause.parent_node.keys()) if isinstance(cause.parent_node, DictConfig) else []
-        hint = choices(str(cause.key), [str(key) for key in known])
-        if "_target_" in known:
-            hint += (
-                f"; an argument of {cause.parent_node['_target_']} that is not listed is added by +{cause.full_key}=…"
-            )
-        elif any("_target_" in each for each in _above(cause.parent_node)):
-            hint += f"; another one is added by +{cause.full_key}=…"
-        return f"{cause.full_key}: unknown key; {hint}"
+        return _unknown(cause)
     if isinstance(fault, OmegaConfBaseException) and fault.full_key:
         return one_line(f"{fault.full_key}: {str(fault).splitlines()[0]}")
     return one_line(str(fault))
+
+
+def _unknown(fault: ConfigKeyError | ConfigAttributeError) -> str:
+    """Returns what is said of a key that is not there: what is, and how an argument that is not listed is added."""
+    key, node = str(fault.full_key), fault.parent_node
+    known = list(node.keys()) if isinstance(node, DictConfig) else []
+    group = key.partition(".")[0]
+    if isinstance(node, DictConfig) and not node and key == f"{group}.{fault.key}":
+        return f"{key}: the {group} that is chosen has no keys; choose another with {group}=NAME, see --help"
+    hint = choices(str(fault.key), [str(each) for each in known])
+    if "_target_" in known:
+        hint += f"; an argument of {node['_target_']} that is not listed is added by +{key}=…"
+    elif any("_target_" in each for each in _above(node)):
+        hint += f"; another one is added by +{key}=…"
+    return f"{key}: unknown key; {hint}"
 
 
 def _above(node: Any) -> Iterator[DictConfig]:

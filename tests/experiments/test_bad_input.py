@@ -72,6 +72,11 @@ WRONG = [
         r"search: the weight of operator mutate must be at least 0, is -1",
     ),
     (["evaluator.min_pairs=1"], r"evaluator: evaluator\.min_pairs must be at least 2, is 1"),
+    (["llm.model=x"], r"llm\.model: the llm that is chosen has no keys; choose another with llm=NAME"),
+    (
+        ["target=interpret", "language=cuda"],
+        r"target=interpret gives verdicts and no times, and objectives has latency_us",
+    ),
     (["operators=llm"], r"operators\.\w+: needs a model; choose llm=server"),
     (["mu"], r"cannot read the override 'mu'; write key=value"),
     (["mu=[1"], r"cannot read the override 'mu=\[1'; write key=value"),
