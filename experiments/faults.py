@@ -12,11 +12,14 @@ import difflib
 import errno
 import io
 import os
+import re
 import signal
 import sys
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from importlib.resources import files
 from types import FrameType
 from typing import Any
 
@@ -42,6 +45,9 @@ class ConfigError(Exception):
 class RunError(Exception):
     """The thing asked for failed, for a reason that a person can act on."""
 
+
+ITEM = "'task.time_sizes=[{M: 64, N: 256}]' or task.time_sizes.0.M=64"
+"""How a list, and an item of one, is set on a command line."""
 
 KNOWN: tuple[type[Exception], ...] = (
     ConfigError,
@@ -85,6 +91,20 @@ def main(command: Callable[[], int]) -> int:
         message, status = explain(fault)
         print(f"error: {message}", file=sys.stderr)
         return status
+    except ValueError as fault:
+        if (word := _word_in_a_list(fault)) is None:
+            raise
+        print(
+            f"error: {word!r} stands in an override where a list is: items have numbers, as in {ITEM}", file=sys.stderr
+        )
+        return USAGE
+
+
+def _word_in_a_list(fault: ValueError) -> str | None:
+    """Returns what an override has for the number of an item, told without a key by OmegaConf; None for others."""
+    *_, (frame, _) = traceback.walk_tb(fault.__traceback__)
+    word = re.fullmatch(r"invalid literal for int\(\) with base 10: '(.*)'", str(fault))
+    return word[1] if word and frame.f_globals.get("__name__") == "omegaconf.omegaconf" else None
 
 
 def _stand_streams_up() -> None:
@@ -171,8 +191,9 @@ def composition(fault: Exception) -> str:
         return f"cannot read the override {fault.override!r}; {hint}"
     if isinstance(cause, ConfigKeyError | ConfigAttributeError) and cause.full_key:
         return _unknown(cause)
-    if isinstance(fault, OmegaConfBaseException) and fault.full_key:
-        return one_line(f"{fault.full_key}: {str(fault).splitlines()[0]}")
+    for each in (fault, cause):
+        if isinstance(each, OmegaConfBaseException) and each.full_key:
+            return one_line(f"{each.full_key}: {str(each).splitlines()[0]}")
     return one_line(str(fault))
 
 
@@ -181,7 +202,7 @@ def _unknown(fault: ConfigKeyError | ConfigAttributeError) -> str:
     key, node = str(fault.full_key), fault.parent_node
     known = list(node.keys()) if isinstance(node, DictConfig) else []
     group = key.partition(".")[0]
-    if isinstance(node, DictConfig) and not node and key == f"{group}.{fault.key}":
+    if not known and (files("conf") / group).is_dir() and key == f"{group}.{fault.key}":
         return f"{key}: the {group} that is chosen has no keys; choose another with {group}=NAME, see --help"
     hint = choices(str(fault.key), [str(each) for each in known])
     if "_target_" in known:

@@ -251,14 +251,29 @@ def statuses(run: Run) -> list[StatusRow]:
     return rows
 
 
+_ON_A_GPU = (
+    "Seed and candidate wait in two isolated processes and are called in blocks, in changing order, on fresh data. The "
+    "device's own events time them; they are believed as far as the trusted parent's clock around the block allows."
+)
+CLOCKS = {
+    "Cpu": "Seed and candidate wait in two isolated processes. The trusted parent lets one call run, then the other, "
+    "on equal data, in changing order, and holds the clock itself.",
+    "Nvidia": _ON_A_GPU,
+    "Amd": _ON_A_GPU,
+    "External": "Seed and candidate are run by the target's own toolchain, a process each time, in changing order. It "
+    "tells the times of its calls; more than fits into the wall clock around its process is not believed.",
+}
+"""Who holds the clock, by the class of the target."""
+
+
 def trust(run: Run) -> list[str]:
     """Explains how a time is taken, what bounds the error, and what is missing on this machine."""
+    target = run.config.get("target")
+    kind = str(target.get("_target_")).rpartition(".")[2] if isinstance(target, Mapping) else ""
     sentences = [
-        "Seed and candidate wait in two isolated processes. The trusted parent lets one call run, then the other, on "
-        "equal data, in changing order, and holds the clock itself. Each pair gives one ratio; the speedup of a "
-        "workload is the median of its ratios, the interval comes from a bootstrap over the pairs, and the speedup of "
-        "a kernel is the geometric mean over the workloads. A machine that slows down for a while slows both, so the "
-        "ratio stays.",
+        f"{CLOCKS.get(kind, CLOCKS['Cpu'])} Each pair gives one ratio; the speedup of a workload is the median of its "
+        "ratios, the interval comes from a bootstrap over the pairs, and the speedup of a kernel is the geometric mean "
+        "over the workloads. A machine that slows down for a while slows both, so the ratio stays.",
         "The times in µs are on the scale of this run: the seed's calibrated time divided by the speedup. Compare "
         "times of one run with each other; across machines or days compare speedups.",
         "A kernel is judged by the process that started it, never by the one that ran it; every element of its outputs "
@@ -271,7 +286,9 @@ def trust(run: Run) -> list[str]:
             "% on this machine: no smaller difference is called one."
         )
     isolation = run.environment.get("isolation")
-    if isolation:
+    if kind == "External":
+        sentences.append("What confines candidates in this run is the toolchain's own business.")
+    elif isolation:
         sentences.append(f"Isolation of candidates in this run: {isolation}.")
     if run.verification is None:
         sentences.append("The best kernel of this run has not been re-verified.")

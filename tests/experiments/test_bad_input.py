@@ -72,6 +72,10 @@ WRONG = [
         r"search: the weight of operator mutate must be at least 0, is -1",
     ),
     (["evaluator.min_pairs=1"], r"evaluator: evaluator\.min_pairs must be at least 2, is 1"),
+    (["mu.x=3"], r"mu\.x: unknown key; nothing is allowed here"),
+    (["task.time_sizes.M=7"], r"'M' stands in an override where a list is: items have numbers, as in "),
+    (["task.time_sizes.9.M=7"], r"task\.time_sizes\[9\]: list index out of range"),
+    (["-m", "task.time_sizes.M=7,8"], r"'M' stands in an override where a list is: items have numbers, as in "),
     (["llm.model=x"], r"llm\.model: the llm that is chosen has no keys; choose another with llm=NAME"),
     (
         ["target=interpret", "language=cuda"],

@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from experiments.faults import RunError
 from experiments.records import load_run
 from experiments.report import main, render, write_report
+from experiments.wording import trust
 from fitness import Status
 from stored_run import HOSTILE, make_run
 
@@ -125,6 +127,24 @@ def test_a_start_that_was_not_surpassed_is_not_called_the_naive_seed(tmp_path):
 
     assert "Nothing faster than the best of the 2 kernels to start from (1.10× as fast as the naive seed) was" in html
     assert "Starting from 2 kernels, 32 candidates were made. With them, " in html
+
+
+@pytest.mark.parametrize(
+    ("target", "clock", "confined"),
+    [
+        ("fitness.targets.Cpu", "holds the clock itself", "Isolation of candidates in this run: "),
+        ("fitness.targets.Nvidia", "The device's own events time them", "Isolation of candidates in this run: "),
+        ("fitness.targets.External", "run by the target's own toolchain", "is the toolchain's own business"),
+    ],
+)
+def test_who_holds_the_clock_and_confines_candidates_is_told_of_the_target(finished, target, clock, confined):
+    run = load_run(finished)
+    told = trust(
+        replace(run, config={**run.config, "target": {"_target_": target}}, environment={"isolation": "limits"})
+    )
+
+    assert clock in told[0]
+    assert 1 == len([each for each in told if confined in each])
 
 
 def test_an_unfinished_run_is_called_unfinished(tmp_path):
