@@ -47,7 +47,7 @@ def attempt(config: DictConfig, choices: Mapping[str, str], run_dir: Path, conso
         EvolveError: The journal or the run directory is unusable.
         OSError: The run directory cannot be written.
     """
-    title = f"{subject(*(choices.get(group, '?') for group in ('task', 'language', 'target')))}, seed {config.seed}"
+    title = f"{subject(choices, {str(key): value for key, value in config.items()})}, seed {config.seed}"
     progress = Progress(console, title, Budget(**config.budget), config.generations)
     try:
         with ExitStack() as stack:

@@ -183,7 +183,7 @@ class Run:
     @property
     def subject(self) -> str:
         """What is searched for."""
-        return subject(self.task, self.language, self.target)
+        return subject(self.choices, self.config)
 
     @cached_property
     def best_so_far(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
@@ -208,8 +208,16 @@ class Run:
         return FunnelRow(name, *_split(counts), sum(each.tokens for each in self.candidates if each.operator == name))
 
 
-def subject(task: str, language: str, target: str) -> str:
-    """Returns what is searched for, in words."""
+def subject(choices: Mapping[str, str], config: Mapping[str, Any]) -> str:
+    """Returns what is searched for, in words; of a benchmark, which problem.
+
+    Args:
+        choices: Which member of each configuration group was chosen.
+        config: The resolved configuration.
+    """
+    task, language, target = (choices.get(group, "?") for group in ("task", "language", "target"))
+    if config.get("problem") is not None:
+        task = f"{task} {config.get('level')}/{config['problem']}"
     spoken = {
         "cpp": "C++",
         "cuda": "CUDA C++",

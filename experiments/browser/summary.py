@@ -135,8 +135,7 @@ def _interval(facts: Facts) -> tuple[float, float] | None:
 
 
 def _title(choices: Mapping[str, str], config: Mapping[str, Any]) -> str:
-    groups = (choices.get(group, "?") for group in ("task", "language", "target"))
-    return f"{subject(*groups)}, seed {config.get('seed', '?')}" if choices else ""
+    return f"{subject(choices, config)}, seed {config.get('seed', '?')}" if choices else ""
 
 
 def _leaves(config: Mapping[str, Any]) -> dict[str, str]:

@@ -129,6 +129,15 @@ def test_a_start_that_was_not_surpassed_is_not_called_the_naive_seed(tmp_path):
     assert "Starting from 2 kernels, 32 candidates were made. With them, " in html
 
 
+def test_a_run_of_a_benchmark_is_called_by_its_problem(finished):
+    run = load_run(finished)
+    problem = replace(
+        run, choices={**run.choices, "task": "kernelbench"}, config={**run.config, "level": 1, "problem": 36}
+    )
+
+    assert problem.title.startswith("kernelbench 1/36 in ")
+
+
 @pytest.mark.parametrize(
     ("target", "clock", "confined"),
     [
