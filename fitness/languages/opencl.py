@@ -13,7 +13,7 @@ from ..language import Build
 from ..target import Target
 from .python_hosted import WORKERS, digest_of_workers, require, versions
 
-_INSTALL = "pip install pyopencl pocl-binary-distribution"
+_INSTALL = "pip install pyopencl 'pocl-binary-distribution==3.0'"
 _MODULES = {"pyopencl": _INSTALL, "pocl_binary_distribution": _INSTALL}
 
 

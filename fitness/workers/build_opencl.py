@@ -71,7 +71,7 @@ def pocl(cl):
     for platform in cl.get_platforms():
         if platform.name == "Portable Computing Language" and "PoCL 3." in platform.version:
             return platform.get_devices()[0]
-    sys.exit("PoCL 3 is not among the OpenCL platforms: pip install pocl-binary-distribution")
+    sys.exit("PoCL 3 is not among the OpenCL platforms: pip install 'pocl-binary-distribution==3.0'")
 
 
 def facts(cl, kernel, device):
