@@ -28,6 +28,7 @@ from .novelty import Novelty
 from .policy import Plan, Policy
 from .recording import Evaluations, RecordedClient, RecordedEmbedder, RecordedEvaluations
 from .streams import deap_random, stream
+from .strict_json import json_text
 from .warm_start import Seed, from_folder, from_run, nearest_runs
 
 __all__ = [
@@ -48,6 +49,7 @@ __all__ = [
     "read_journal",
     "whole_lines",
     "next_line",
+    "json_text",
     "LONGEST_LINE_BYTES",
     "NO_LOCKS",
     "Evaluations",

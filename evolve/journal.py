@@ -18,6 +18,7 @@ from typing import Any, Self
 
 from .errors import JournalCorrupt, JournalError, JournalMismatch, JournalMiss
 from .journal_file import JSON, Entry, JournalFile, scan
+from .strict_json import json_text
 
 SCHEMA = "kernelwright.journal/1"
 
@@ -113,8 +114,8 @@ class Journal:
         Raises:
             JournalUnwritable: It could not be written whole; the file ends with the answer before.
         """
-        text = json.dumps(value, separators=(",", ":"))
-        head = json.dumps({"kind": kind, "key": key, "at_s": round(self.elapsed_s(), 3)}, separators=(",", ":"))
+        text = json_text(value, separators=(",", ":"))
+        head = json_text({"kind": kind, "key": key, "at_s": round(self.elapsed_s(), 3)}, separators=(",", ":"))
         with self._lock:
             self._index[kind, key] = self._file.append(f'{head[:-1]},"value":{text}}}\n'.encode())
             self._lives += 1
@@ -176,14 +177,14 @@ class Journal:
         self._file.drop_after(end)
         if not header:
             line = {"schema": SCHEMA, "configuration": _plain(configuration)}
-            self._file.append(json.dumps(line, separators=(",", ":")).encode() + b"\n")
+            self._file.append(json_text(line, separators=(",", ":")).encode() + b"\n")
         return latest_s
 
     def _check_header(self, entry: Entry, configuration: Mapping[str, Any] | None) -> None:
         schema = entry.data.get("schema")
         if schema != SCHEMA:
             raise JournalMismatch(f"{self.path}: schema {schema!r} is not {SCHEMA!r}; use a new run directory")
-        recorded, wanted = entry.data.get("configuration"), _plain(configuration)
+        recorded, wanted = _plain(entry.data.get("configuration")), _plain(configuration)
         if wanted is None or recorded is None or recorded == wanted:
             return
         raise JournalMismatch(
@@ -230,8 +231,8 @@ def _question(entry: Entry, path: Path) -> tuple[str, str, float]:
 
 
 def _plain(configuration: Mapping[str, Any] | None) -> Any:
-    """Returns the configuration as it reads back from JSON, so that tuples equal lists."""
-    return None if configuration is None else json.loads(json.dumps(configuration))
+    """Returns the configuration as it reads back from JSON, so that tuples equal lists, and no limit is null."""
+    return None if configuration is None else json.loads(json_text(configuration))
 
 
 def _difference(recorded: Any, wanted: Any, limit: int = 3) -> str:
@@ -252,5 +253,5 @@ def _leaves(tree: Any, prefix: str = "") -> Iterator[tuple[str, str]]:
         for key, value in tree.items():
             yield from _leaves(value, f"{prefix}.{key}" if prefix else str(key))
     else:
-        text = json.dumps(tree)
+        text = json_text(tree)
         yield prefix, text if len(text) <= 60 else text[:57] + "..."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 from pathlib import Path
@@ -14,6 +13,7 @@ from .errors import RunDirectoryError
 from .individual import Generation, Individual
 from .journal_file import JSON
 from .lines import whole_lines
+from .strict_json import json_text
 
 GENERATION_SCHEMA = "kernelwright.generation/1"
 SOURCE_SCHEMA = "kernelwright.source/1"
@@ -45,7 +45,7 @@ class LineFile:
     def append(self, data: JSON) -> None:
         """Writes one line and hands it to the operating system."""
         try:
-            self._file.write(json.dumps(data, separators=(",", ":"), allow_nan=False) + "\n")
+            self._file.write(json_text(data, separators=(",", ":")) + "\n")
             self._file.flush()
         except OSError as error:
             raise _unwritable(self._path, error) from error

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -20,7 +19,7 @@ from .baseline_rows import baseline_rows
 from .build import build_engine, build_problem, problem_facts
 from .environment import OF_A_RUN, keep_environment
 from .progress import Progress
-from .records import write_whole
+from .records import write_json, write_whole
 from .report import write_report
 from .runs import subject
 from .tracking import Tracker, begun
@@ -105,7 +104,7 @@ def _keep_result(engine: Engine, latest: Generation, run_dir: Path) -> None:
         "best": _figures(best.evaluation.to_json()) | {"kernel": best.digest, "operator": best.operator},
         "verification": _figures(verified.to_json()) if verified is not None else None,
     }
-    write_whole(run_dir / RESULT, (json.dumps(record, indent=1) + "\n").encode())
+    write_json(run_dir / RESULT, record)
     (run_dir / FAILURE).unlink(missing_ok=True)  # of an attempt before this one, or beside it
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -16,7 +15,7 @@ from typing import BinaryIO
 
 from .analysis.tables import FAILURE
 from .jobs import Job, keep_failure, quoted
-from .records import write_whole
+from .records import write_json
 
 CONSOLE = "console.log"
 LISTED = "jobs.json"
@@ -66,7 +65,7 @@ class Batch:
         self.console.parent.mkdir(parents=True, exist_ok=True)
         if self.sweep_dir is not None:
             listed = [[*job.overrides, f"hydra.sweep.subdir={quoted(Path(job.name))}"] for job in self.jobs]
-            write_whole(self.sweep_dir / LISTED, (json.dumps(listed, indent=1) + "\n").encode())
+            write_json(self.sweep_dir / LISTED, listed)
 
 
 def plain_batches(jobs: Sequence[Job], overrides: Sequence[str] = ()) -> list[Batch]:

@@ -7,13 +7,13 @@ data: the exit status is 0 whatever it is.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Sequence
 from contextlib import redirect_stdout
 from functools import partial
 from pathlib import Path
 
+from evolve import json_text
 from fitness import Status, TaskError, languages
 from fitness.ahead import AheadLanguage, compile_ahead
 from fitness.tasks import RowSum
@@ -66,7 +66,7 @@ def _command(argv: Sequence[str]) -> int:
         compilation = compile_ahead(kernel, task, language, own["arch"])
         if compilation.status is Status.BUILD_FAILED:
             _check_arch(language, own["arch"])
-    print(json.dumps(compilation.to_json()))
+    print(json_text(compilation.to_json()))
     return 0
 
 

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import platform
 import subprocess
 import sys
@@ -16,9 +15,11 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from evolve import json_text
+
 from . import faults
 from .names import DISTRIBUTION, PACKAGES
-from .records import json_object, write_whole
+from .records import json_object, write_json
 
 SCHEMA = "kernelwright.environment/1"
 LIBRARIES = (
@@ -130,12 +131,12 @@ def keep_environment(facts: Mapping[str, Any], choices: Mapping[str, str], path:
         if not changed or (later and later[-1] == changed):
             return
         record = {**first, "later_attempts": [*later, changed]}
-    write_whole(path, (json.dumps(record, indent=1) + "\n").encode())
+    write_json(path, record)
 
 
 def main() -> int:
     """Prints versions, code and platform as one JSON object."""
-    print(json.dumps(here(), indent=1))
+    print(json_text(here(), indent=1))
     return 0
 
 

@@ -7,13 +7,13 @@ data: the exit status is 0 whatever it is.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Sequence
 from contextlib import redirect_stdout
 from functools import partial
 from pathlib import Path
 
+from evolve import json_text
 from fitness import Evaluation, Kernel, Task, TaskError, read_source
 
 from . import faults
@@ -87,7 +87,7 @@ def _command(argv: Sequence[str]) -> int:
     with redirect_stdout(sys.stderr):
         problem = build_problem(config)
         evaluation = evaluate(read_kernel(Path(own["kernel"]), problem.task, problem.language.name), problem)
-    print(json.dumps(evaluation.to_json()))
+    print(json_text(evaluation.to_json()))
     return 0
 
 

@@ -6,13 +6,13 @@ Prints one JSON object on standard output, so that a person can see why an answe
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import get_args
 
+from evolve import json_text
 from operators.contract import contract
 from operators.reading import LONGEST_ANSWER, Mode, read_answer
 
@@ -90,7 +90,7 @@ def _command(argv: Sequence[str]) -> int:
     wanted = contract(task, language.name, language.grammar)
     reading = read_answer(reply, wanted, parent, mode, own.get("finish_reason", "stop"))
     told = {"outcome": str(reading.outcome), "source": reading.source, "reason": reading.reason, "note": reading.note}
-    print(json.dumps({"schema": "kernelwright.reading/1", **told}))
+    print(json_text({"schema": "kernelwright.reading/1", **told}))
     return 0
 
 

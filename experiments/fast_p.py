@@ -9,7 +9,6 @@ above p; the share by measured speedups alone, as others state it, stands beside
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import sys
 from collections.abc import Mapping, Sequence
@@ -25,7 +24,7 @@ from fitness import BASELINES
 from . import faults
 from .faults import RunError
 from .names import check_import_names
-from .records import journal_of, load_run, write_whole
+from .records import journal_of, load_run, write_json
 from .runs import Run
 from .statistics import fast_p_curve, geometric_mean, geometric_mean_correct
 from .wording import count_text
@@ -194,7 +193,7 @@ def _command(argv: Sequence[str]) -> int:
     if twice:
         raise RunError(f"{twice[0]}: several runs; fast_p counts problems, give one run of each")
     if arguments.json is not None:
-        write_whole(arguments.json, (json.dumps(summary(rows), indent=1) + "\n").encode())
+        write_json(arguments.json, summary(rows))
     for table in tables(rows):
         Console().print(table)
     return 0

@@ -7,7 +7,6 @@ that a sweep that was killed goes on by the same command.
 from __future__ import annotations
 
 import fcntl
-import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,7 +20,7 @@ from .analysis.arms import Placed, declared_jobs
 from .analysis.tables import FAILURE, RESULT
 from .experiment import Experiment
 from .faults import RunError
-from .records import write_whole
+from .records import write_json
 
 SPENT = re.compile(rb'"evaluations":(\d+),"duels":\d+,"tokens":(\d+)')
 TAIL_BYTES = 16_384
@@ -118,7 +117,7 @@ def keep_failure(run_dir: Path, error: str, exit_status: int, overrides: Sequenc
     """
     run_dir.mkdir(parents=True, exist_ok=True)
     record = {"schema": FAILURE_SCHEMA, "exit_status": exit_status, "error": error, "overrides": list(overrides)}
-    write_whole(run_dir / FAILURE, (json.dumps(record, indent=1) + "\n").encode())
+    write_json(run_dir / FAILURE, record)
     # Whoever finishes a run writes its result first and then removes a failure. So a failure that came too late for
     # that finds the result here.
     if (run_dir / RESULT).exists():

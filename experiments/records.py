@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from evolve import LONGEST_LINE_BYTES, LineTooLong, read_journal, whole_lines
+from evolve import LONGEST_LINE_BYTES, LineTooLong, json_text, read_journal, whole_lines
 from fitness import Calibration, Evaluation
 
 from .faults import RunError, one_line
@@ -144,6 +144,15 @@ def write_whole(path: Path, content: bytes) -> None:
         os.replace(fresh, path)
     finally:
         fresh.unlink(missing_ok=True)
+
+
+def write_json(path: Path, data: Any) -> None:
+    """Writes a file of JSON for people and programs, whole or not at all.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    write_whole(path, (json_text(data, indent=1) + "\n").encode())
 
 
 def _candidates(records: list[JSON], answers: Answers) -> Iterator[Candidate]:

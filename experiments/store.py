@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import io
-import json
 import lzma
 import shutil
 import statistics
@@ -25,7 +24,7 @@ from .analysis.run_columns import journal_path
 from .environment import OF_A_RUN, OF_A_SWEEP, revision_standing
 from .experiment import FILE_NAME
 from .faults import RunError
-from .records import json_object, read_answers, write_whole
+from .records import json_object, read_answers, write_json, write_whole
 
 RESULTS = Path(__file__).parent / "results"
 ARCHIVE, MACHINE = "records.tar.xz", "machine.json"
@@ -141,7 +140,7 @@ def _command(argv: Sequence[str]) -> int:
     target.mkdir(parents=True, exist_ok=True)
     pack(sweep_dir, target / ARCHIVE)
     facts = machine(sweep_dir)
-    write_whole(target / MACHINE, (json.dumps(facts, indent=1) + "\n").encode())
+    write_json(target / MACHINE, facts)
     for path in (sweep_dir / FILE_NAME, *shown_files(sweep_dir)):
         shutil.copyfile(path, target / path.name)
     print(f"stored: {target} ({(target / ARCHIVE).stat().st_size / 1e6:.2f} MB of records)")

@@ -6,7 +6,6 @@ Prints every request and answer for people, or one JSON object a line with ``--j
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import unicodedata
 from collections import Counter
@@ -17,7 +16,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from evolve import read_journal
+from evolve import json_text, read_journal
 from llm import Completion, Request
 
 from . import faults
@@ -209,7 +208,7 @@ def _command(argv: Sequence[str]) -> int:
         print(summary(found, arguments.by))
         return 0
     for exchange in found:
-        print(json.dumps(exchange.to_json()) if arguments.jsonl else for_people(exchange))
+        print(json_text(exchange.to_json()) if arguments.jsonl else for_people(exchange))
     return 0
 
 

@@ -54,8 +54,8 @@ class Bench(ABC):
         """
 
     @abstractmethod
-    def peaks(self) -> tuple[float, float]:
-        """Returns the most bytes and floating-point operations a second."""
+    def peaks(self) -> tuple[float | None, float | None]:
+        """Returns the most bytes and floating-point operations a second; None where they are not known."""
 
     @contextmanager
     def alone(self) -> Iterator[None]:

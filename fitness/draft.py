@@ -69,16 +69,14 @@ class Draft:
         self.max_rel_error = max(self.max_rel_error or 0.0, max_rel_error)
 
     def failed(self, failure: Failed) -> Evaluation:
-        """Returns the record of a kernel that failed; an error that is not finite is no number in JSON."""
+        """Returns the record of a kernel that failed."""
         error = failure.max_rel_error if failure.max_rel_error is not None else self.max_rel_error
-        if failure.status not in JUDGED or error is None or not math.isfinite(error):
-            error = None
         log = "\n".join(part for part in (plain(failure.log), self.log) if part)
-        return self.evaluation(failure.status, max_rel_error=error, log=log)
+        return self.evaluation(failure.status, error if failure.status in JUDGED else None, log=log)
 
-    def evaluation(self, status: Status, **fields: Any) -> Evaluation:
-        """Returns the record."""
+    def evaluation(self, status: Status, max_rel_error: float | None, **fields: Any) -> Evaluation:
+        """Returns the record; an error that is not finite is none, as JSON has no such number."""
+        error = max_rel_error if max_rel_error is not None and math.isfinite(max_rel_error) else None
         given = {"log": self.log, "artifact": self.artifact, "static": dict(self.static()), **fields}
-        return Evaluation(
-            self.kernel.digest, status, flags=tuple(sorted(self.flags)), seconds=dict(self.seconds), **given
-        )
+        flags, seconds = tuple(sorted(self.flags)), dict(self.seconds)
+        return Evaluation(self.kernel.digest, status, flags=flags, seconds=seconds, max_rel_error=error, **given)

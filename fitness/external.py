@@ -132,10 +132,10 @@ class ExternalBench(Bench):
                 series.append(Series(pool.workload.name, wall, wall, _CALLS, 0))
         return Contest(tuple(series), worst, False)
 
-    def peaks(self) -> tuple[float, float]:
-        """Returns the target's configured peaks; infinite ones bound nothing."""
+    def peaks(self) -> tuple[float | None, float | None]:
+        """Returns the target's configured peaks; nothing is bounded by those that are not."""
         peak = getattr(self.target, "peak", None)
-        return (peak.bytes_per_s, peak.flops_per_s) if peak else (float("inf"), float("inf"))
+        return (peak.bytes_per_s, peak.flops_per_s) if peak else (None, None)
 
     def _time(self, side: tuple[Path, Path], artifact: Artifact, pool: Pool) -> tuple[float, float]:
         """Returns the median time of a call in s, and the error of its judged output."""

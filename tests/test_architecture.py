@@ -169,3 +169,15 @@ def test_a_fault_and_a_signal_end_every_program_in_one_line():
 
     assert programs
     assert [] == bare
+
+
+@pytest.mark.parametrize("package", ["evolve", "experiments"])
+def test_records_are_written_as_strict_json_in_one_place(package):
+    calls = {
+        path.name
+        for path in modules(package)
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Attribute) and ast.unparse(node) in ("json.dump", "json.dumps")
+    }
+
+    assert ({"strict_json.py"} if package == "evolve" else set()) == calls

@@ -6,7 +6,6 @@ its row and its state.
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import zlib
@@ -16,6 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from evolve import json_text
 
 from ..experiment import FILE_NAME, Experiment, load_experiment
 from ..faults import RunError
@@ -124,7 +125,7 @@ def read_run(sweep_dir: Path, path: str, mark: str) -> tuple[RunRow, RunColumns]
     run_dir, row = sweep_dir / path, RunRow(path, mark)
     try:
         failure, result = json_object(run_dir / FAILURE), json_object(run_dir / RESULT)
-        row.choices = json.dumps(json_object(run_dir / "environment.json").get("choices", {}))
+        row.choices = json_text(json_object(run_dir / "environment.json").get("choices", {}))
         journal = journal_path(run_dir)
         clockings = read_clockings(journal) if journal is not None else Clockings()
         generations = run_dir / "generations.jsonl"
@@ -144,7 +145,7 @@ def read_run(sweep_dir: Path, path: str, mark: str) -> tuple[RunRow, RunColumns]
         row.verified, row.is_verified = clockings.verified_speedup, True
         row.verified_low = math.nan if clockings.verified_low is None else clockings.verified_low
     row.noise_floor = math.nan if clockings.noise_floor is None else clockings.noise_floor
-    row.configuration = json.dumps(clockings.configuration)
+    row.configuration = json_text(clockings.configuration)
     return row, columns
 
 

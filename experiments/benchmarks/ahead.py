@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import fnmatch
-import json
 import os
 import statistics
 import subprocess
@@ -32,6 +31,7 @@ from fitness.languages import Cuda, Cute, FlyDSL, Hip, Triton
 from fitness.tasks import Softmax
 
 from .. import faults
+from ..records import write_json
 from .languages import ARCHITECTURES
 
 LANGUAGES: dict[str, AheadLanguage] = {
@@ -130,7 +130,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         table.add_row(line.compiler, line.arch, *seconds)
     console.print(table)
     if arguments.json:
-        arguments.json.write_text(json.dumps([asdict(line) for line in found], indent=1) + "\n", encoding="utf-8")
+        write_json(arguments.json, [asdict(line) for line in found])
     return 0
 
 

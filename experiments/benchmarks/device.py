@@ -15,7 +15,6 @@ python -m experiments.benchmarks.device --only ready [--json OUT]    needs no GP
 from __future__ import annotations
 
 import argparse
-import json
 import multiprocessing
 import statistics
 import sys
@@ -41,6 +40,7 @@ from fitness.targets import Interpret, Nvidia
 from fitness.tasks import Softmax
 
 from .. import faults
+from ..records import write_json
 
 SETTINGS = {"build_timeout_s": 60.0, "run_timeout_s": 60.0, "cache_regime": "cold", "null_every": 0}
 PERSISTING_L2_CACHE_SIZE = 0x06  # a CUlimit
@@ -278,7 +278,7 @@ def main() -> int:
         figures |= found
         show(name, found)
         if arguments.json:  # at once: a GPU is dear, and the command may be stopped
-            arguments.json.write_text(json.dumps(figures, indent=1), encoding="utf-8")
+            write_json(arguments.json, figures)
     return 0
 
 

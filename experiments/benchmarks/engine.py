@@ -25,7 +25,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from evolve import Budget, Engine, Journal, RecordedEvaluations
+from evolve import Budget, Engine, Journal, RecordedEvaluations, json_text
 from evolve.policies import (
     NSGA2,
     UCT,
@@ -206,7 +206,7 @@ def main() -> int:
     parser.add_argument("--candidates", type=int, default=1000, help="for the table of policies (default 1000)")
     arguments = parser.parse_args()
     if arguments.one:
-        print(json.dumps(measure(arguments.one[0], int(arguments.one[1]))))
+        print(json_text(measure(arguments.one[0], int(arguments.one[1]))))
         return 0
     rows = [("mu_plus_lambda", 500), ("mu_plus_lambda", 20_000)]
     rows += [(policy, arguments.candidates) for policy in POLICIES]

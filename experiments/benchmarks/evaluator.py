@@ -9,7 +9,6 @@ from kernels that do the same work 10 and 11 times. "Busy" means one other proce
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import resource
 import subprocess
@@ -37,6 +36,7 @@ from fitness.targets import Cpu
 from fitness.tasks import Matmul, Softmax
 
 from .. import faults
+from ..records import write_json
 
 RATIO = 1.1
 # One chain of dependent operations over the whole call, because chains that restart overlap at their ends; and many
@@ -319,7 +319,7 @@ def main() -> int:
             "target": dict(Cpu().describe()),
             "load_average": os.getloadavg(),
         }
-        arguments.json.write_text(json.dumps({**facts, "sections": found}, indent=1))
+        write_json(arguments.json, {**facts, "sections": found})
     return 0
 
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import fnmatch
-import json
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -31,6 +30,7 @@ from fitness.targets import Amd, Cpu, Interpret, Nvidia
 
 from .. import faults
 from ..environment import here
+from ..records import write_json
 
 SCHEMA = "kernelwright.languages/1"
 LANGUAGES: tuple[Language, ...] = (Cpp(), Numba(), OpenCL(), Triton(), Cuda(), Cute(), Torch(), Hip(), FlyDSL())
@@ -238,7 +238,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     console.print(table(made))
     if arguments.json:
         record = {"schema": SCHEMA, **here(), "lines": [asdict(line) for line in made]}
-        arguments.json.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+        write_json(arguments.json, record)
     return 0
 
 

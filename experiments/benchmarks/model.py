@@ -8,7 +8,6 @@ requests.
 from __future__ import annotations
 
 import argparse
-import json
 import subprocess
 import sys
 import threading
@@ -16,6 +15,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
+from evolve import json_text
 from fitness.tasks import Softmax
 from llm import Message, Request, ServerClient
 from operators.contract import contract
@@ -135,7 +135,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     }
     if arguments.url:
         told["batch"] = batch_gauge(arguments.url, arguments.model, arguments.in_flight)
-    print(json.dumps(told, indent=1))
+    print(json_text(told, indent=1))
     return 0
 
 

@@ -13,7 +13,6 @@ fresh process on hidden sizes, and both figures are shown.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import tempfile
 import time
@@ -26,7 +25,7 @@ from typing import Any
 
 from omegaconf import DictConfig
 
-from evolve import stream
+from evolve import json_text, stream
 from fitness import Kernel, Status
 from fitness.executors import Local
 from operators import Brief, Memory, Operator, Proposal, SyntacticCrossover, SyntacticMutation
@@ -34,6 +33,7 @@ from operators import Brief, Memory, Operator, Proposal, SyntacticCrossover, Syn
 from .. import faults
 from ..build import Problem, build_engine, build_problem
 from ..composition import composed
+from ..records import write_json
 
 TASKS = (
     *("matmul", "row_sum", "softmax", "layer_norm", "gelu_bias"),
@@ -159,7 +159,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             records.append(record)
             print(_line(record), flush=True)
     if options.json is not None:
-        options.json.write_text(json.dumps(records, indent=1), "utf-8")
+        write_json(options.json, records)
     return 0
 
 
@@ -176,7 +176,7 @@ def _line(record: dict[str, Any]) -> str:
             f"{record['task']} seed {record['seed']}: {speedup:.2f} (verified {verified}) "
             f"after {evaluations} evaluations and {elapsed:.0f} s; {reached}"
         )
-    return json.dumps({key: value for key, value in record.items() if key != "kinds"})
+    return json_text({key: value for key, value in record.items() if key != "kinds"})
 
 
 if __name__ == "__main__":

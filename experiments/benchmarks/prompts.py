@@ -29,6 +29,7 @@ from omegaconf import DictConfig
 from rich.console import Console
 from rich.progress import track
 
+from evolve import json_text
 from fitness import Calibration, Evaluation, Kernel, Status
 from fitness.ahead import AheadLanguage, compile_ahead
 from llm import Client, ServerClient
@@ -299,12 +300,12 @@ def _command(argv: Sequence[str]) -> int:
 
             def keep(record: Record) -> None:
                 if out is not None:
-                    out.write(json.dumps(record) + "\n")
+                    out.write(json_text(record) + "\n")
                     out.flush()
 
             records = two_stages(arguments, keep)
     if arguments.out is not None:  # again, with the verdicts
-        write_whole(arguments.out, "".join(json.dumps(each) + "\n" for each in records).encode())
+        write_whole(arguments.out, "".join(json_text(each) + "\n" for each in records).encode())
     print(stages(records))
     return 0
 

@@ -7,7 +7,6 @@ the file does not exist. Every policy runs through the engine, with the operator
 from __future__ import annotations
 
 import argparse
-import json
 import multiprocessing
 import os
 import sys
@@ -22,6 +21,7 @@ from typing import Self
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from evolve import json_text
 from fitness import TaskError
 from fitness.spaces import RecordedSpace
 
@@ -81,7 +81,7 @@ def _command(argv: Sequence[str]) -> int:
         found += [outcome(space, files[job.place], job.policy, job.repeat, curve[:n]) for n in job.budgets]
     found.sort(key=lambda each: (policies.index(each.policy), files.index(each.file), each.budget, each.repeat))
     if arguments.json is not None:
-        write_whole(arguments.json, (json.dumps([each.record() for each in found]) + "\n").encode())
+        write_whole(arguments.json, (json_text([each.record() for each in found]) + "\n").encode())
     _show(found, files, arguments.seed, console)
     return 0
 

@@ -6,13 +6,14 @@ For tests and benchmarks of what reads records. Nothing here says anything about
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from evolve import json_text
 
 SAMPLES = tuple(10.0 + 0.01 * index for index in range(5))
 
@@ -52,7 +53,7 @@ def write_run(run_dir: Path, search: Invented, seed: int, choices: Mapping[str, 
     """
     rng = np.random.default_rng(seed)
     run_dir.mkdir(parents=True, exist_ok=True)
-    lines = [json.dumps({"schema": "kernelwright.journal/1", "configuration": {"seed": seed, **choices}})]
+    lines = [json_text({"schema": "kernelwright.journal/1", "configuration": {"seed": seed, **choices}})]
     lines.append(_answer("calibration", "e", 0.1, {"reference_latency_us": {"w": 10.0}, "noise_floor": 0.01}))
     generations, speedups = [], [1.0]
     best: dict[str, Any] = {"slot": -1, "kernel": _digest(seed, -1), "latency_us": 10.0, "speedup": 1.0}
@@ -79,15 +80,15 @@ def write_run(run_dir: Path, search: Invented, seed: int, choices: Mapping[str, 
     if finished:
         verified = best["speedup"] * float(np.exp(rng.normal(-0.01, 0.01)))
         lines.append(_answer("verification", f"{best['kernel']}/e", at_s, _evaluation("ok", verified, 1.0)))
-        (run_dir / "result.json").write_text(json.dumps({"ended": "evaluations", "elapsed_s": at_s}), "utf-8")
-    (run_dir / "environment.json").write_text(json.dumps({"choices": dict(choices)}), "utf-8")
+        (run_dir / "result.json").write_text(json_text({"ended": "evaluations", "elapsed_s": at_s}), "utf-8")
+    (run_dir / "environment.json").write_text(json_text({"choices": dict(choices)}), "utf-8")
     (run_dir / "journal.jsonl").write_text("\n".join(lines) + "\n", "utf-8")
     _write_generations(run_dir, generations)
 
 
 def _write_generations(run_dir: Path, generations: list[dict[str, Any]]) -> None:
     """Writes ``generations.jsonl``."""
-    text = "".join(json.dumps(each, separators=(",", ":")) + "\n" for each in generations)
+    text = "".join(json_text(each, separators=(",", ":")) + "\n" for each in generations)
     (run_dir / "generations.jsonl").write_text(text, "utf-8")
 
 
@@ -106,7 +107,7 @@ def _digest(seed: int, slot: int) -> str:
 
 def _answer(kind: str, key: str, at_s: float, value: Mapping[str, Any]) -> str:
     """Returns a line of a journal."""
-    return json.dumps({"kind": kind, "key": key, "at_s": round(at_s, 3), "value": value}, separators=(",", ":"))
+    return json_text({"kind": kind, "key": key, "at_s": round(at_s, 3), "value": value}, separators=(",", ":"))
 
 
 def _evaluation(status: str, speedup: float | None, seconds: float) -> dict[str, Any]:

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from evolve import json_text
+
 from ..analysis.run_columns import journal_path
 from ..records import number
 from ..runs import subject
@@ -146,6 +148,6 @@ def _leaves(config: Mapping[str, Any]) -> dict[str, str]:
             for key, value in tree.items():
                 yield from walk(value, f"{prefix}.{key}" if prefix else str(key))
         else:
-            yield prefix, tree if isinstance(tree, str) else json.dumps(tree, default=str)
+            yield prefix, tree if isinstance(tree, str) else json_text(tree, default=str)
 
     return dict(walk(config, ""))

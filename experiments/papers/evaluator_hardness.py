@@ -17,7 +17,6 @@ Here, GPU scale (scale=gpu): three tasks, Triton kernels of a model, 128 evaluat
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -32,6 +31,7 @@ from matplotlib.ticker import FuncFormatter
 from numpy.typing import NDArray
 from omegaconf import DictConfig, OmegaConf
 
+from evolve import json_text
 from fitness import Cost, Kernel, Task, Workload
 
 from ..analysis.result import Result
@@ -128,7 +128,7 @@ def follow_up(experiment: Experiment, sweep_dir: Path) -> None:
         if task == "softmax" and entry_point == "kernel":
             cheats += [*_cheated("weak", weak), *_cheated("hard", hard)]
     for name, records in ((REJUDGED, verdicts), (CHEATED, cheats)):
-        lines = "".join(json.dumps(each) + "\n" for each in records)
+        lines = "".join(json_text(each) + "\n" for each in records)
         write_whole(sweep_dir / name, lines.encode())
 
 

@@ -15,7 +15,6 @@ Here, GPU scale (scale=gpu): conv1d in Triton with a model, 300 evaluations, 5 s
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Mapping
 from functools import partial
@@ -26,6 +25,8 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 from omegaconf import DictConfig, OmegaConf
+
+from evolve import json_text
 
 from ..analysis.figures import looks
 from ..analysis.result import Result
@@ -63,7 +64,7 @@ def follow_up(experiment: Experiment, sweep_dir: Path) -> None:
             assert isinstance(there, DictConfig)
             judged = judged_winners(sweep_dir, runs, judge(there), entry_point)
             found += [{**each, "factor": factor, "shape": sizes} for each in judged]
-    write_whole(sweep_dir / TIMED, "".join(json.dumps(each) + "\n" for each in found).encode())
+    write_whole(sweep_dir / TIMED, "".join(json_text(each) + "\n" for each in found).encode())
 
 
 def shape_of(sizes: Mapping[str, int], factor: float) -> dict[str, int]:

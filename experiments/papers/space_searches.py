@@ -6,7 +6,6 @@ evaluated. The spaces' mean times stand beside the records.
 
 from __future__ import annotations
 
-import json
 import multiprocessing
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -18,6 +17,7 @@ from omegaconf import DictConfig
 from rich.console import Console
 from rich.progress import track
 
+from evolve import json_text
 from fitness import TaskError
 from fitness.spaces import RecordedSpace, Space, cutoff_evaluations
 
@@ -115,7 +115,7 @@ def search_all(experiment: Experiment, sweep_dir: Path, num_processes: int) -> N
     left = [(arm, task, seed) for seed in experiment.seeds for task in experiment.tasks for arm in experiment.arms]
     left = [each for each in left if each not in done]
     # A line that a killed attempt has torn is not written on.
-    write_whole(path, "".join(json.dumps(each) + "\n" for each in known).encode())
+    write_whole(path, "".join(json_text(each) + "\n" for each in known).encode())
     pool = ProcessPoolExecutor(num_processes, mp_context=multiprocessing.get_context("spawn"))
     try:
         running = {pool.submit(_job(experiment, sweep_dir, *each)): each for each in left}
@@ -123,7 +123,7 @@ def search_all(experiment: Experiment, sweep_dir: Path, num_processes: int) -> N
             for future in track(as_completed(running), "searching", len(left), console=Console(stderr=True)):
                 arm, task, seed = running[future]
                 record = {"arm": arm, "task": task, "seed": seed, "evaluated": future.result()}
-                file.write(json.dumps(record) + "\n")
+                file.write(json_text(record) + "\n")
                 file.flush()
     finally:
         pool.shutdown(wait=True, cancel_futures=True)

@@ -70,6 +70,12 @@ def test_times_come_from_the_toolchain_and_say_that_it_confines(evaluator):
     assert "weak_isolation" in evaluation.flags
 
 
+def test_peaks_that_nobody_knows_are_none(evaluator):
+    _, calibration = evaluator
+
+    assert (None, None) == (calibration.bytes_per_s, calibration.flops_per_s)
+
+
 def test_without_commands_the_target_is_unavailable():
     with pytest.raises(TargetUnavailable, match=r"target\.build"):
         External(name="mtia")
