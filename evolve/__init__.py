@@ -29,7 +29,7 @@ from .policy import Plan, Policy
 from .recording import Evaluations, RecordedClient, RecordedEmbedder, RecordedEvaluations
 from .streams import deap_random, stream
 from .strict_json import json_text
-from .warm_start import Seed, from_folder, from_run, nearest_runs
+from .warm_start import Seed, from_folder, from_nearest, from_run, nearest_runs
 
 __all__ = [
     "Engine",
@@ -39,6 +39,7 @@ __all__ = [
     "Seed",
     "from_folder",
     "from_run",
+    "from_nearest",
     "nearest_runs",
     "Individual",
     "Fitness",

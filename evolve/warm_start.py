@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -93,6 +94,28 @@ def nearest_runs(runs: Path | str, configuration: Mapping[str, Any]) -> list[Pat
     if not ranked:
         raise EvolveError(f"{runs}: no run in this language to start from")
     return [directory for _, _, directory in sorted(ranked)]
+
+
+def from_nearest(runs: Path | str, configuration: Mapping[str, Any], count: int) -> list[Seed]:
+    """Returns the fastest kernel of each of the nearest runs; those without a correct one are passed over.
+
+    Args:
+        runs: As `nearest_runs` takes them.
+        configuration: Likewise.
+        count: Of runs, at most.
+
+    Raises:
+        EvolveError: There is no such run.
+    """
+    seeds: list[Seed] = []
+    for directory in nearest_runs(runs, configuration):
+        with suppress(EvolveError):
+            seeds += from_run(directory)
+        if len(seeds) >= count:
+            break
+    if not seeds:
+        raise EvolveError(f"{runs}: no run in this language has a correct kernel to start from")
+    return seeds
 
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:

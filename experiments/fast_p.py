@@ -24,7 +24,7 @@ from fitness import BASELINES
 from . import faults
 from .faults import RunError
 from .names import check_import_names
-from .records import journal_of, load_run, write_json
+from .records import begun, load_run, write_json
 from .runs import Run
 from .statistics import fast_p_curve, geometric_mean, geometric_mean_correct
 from .wording import count_text
@@ -64,16 +64,6 @@ class Row:
     problem: str
     speedups: Mapping[str, float]
     certain: Mapping[str, float]
-
-
-def begun(run_dirs: Sequence[Path]) -> Sequence[Path]:
-    """Returns the runs without those that were refused before they began and left a folder; all if all were."""
-    refused = [each for each in run_dirs if each.is_dir() and journal_of(each) is None]
-    if len(refused) == len(run_dirs):
-        return run_dirs  # the first will say what is wrong with it
-    for each in refused:
-        print(f"note: {each} is left out: its run never began", file=sys.stderr)
-    return [each for each in run_dirs if each not in refused]
 
 
 def row_of(run_dir: Path) -> Row:

@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from importlib.resources import files
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -160,6 +161,12 @@ def explain(fault: Exception) -> tuple[str, int]:
     if isinstance(fault, BrokenProcessPool):
         return "one of the processes of this command was ended from outside; run the same command again", FAILED
     return one_line(str(fault)), FAILED
+
+
+def told_of(path: Path, fault: Exception) -> str:
+    """Returns a line for people on one of several things that a command was given; each is named once."""
+    text, _ = explain(fault)
+    return text if str(path) in text else f"{path}: {text}"
 
 
 def system(fault: OSError) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from fitness import Calibration, Evaluation
 
 from .faults import RunError, one_line
 from .runs import Candidate, Run
+from .wording import count_text
 
 JSON = dict[str, Any]
 
@@ -40,6 +42,27 @@ class Answers:
 def journal_of(path: Path) -> Path | None:
     """Returns the journal of a run directory; None where no run began."""
     return next((path / name for name in ("journal.jsonl", "journal.jsonl.gz") if (path / name).is_file()), None)
+
+
+def begun(paths: Sequence[Path]) -> Sequence[Path]:
+    """Returns the folders in which a run began; one line says what else was given, e.g. runs that were refused.
+
+    What is not there stays, and so does everything where no run began: whoever reads it says what is wrong with it.
+    """
+    others = [each for each in paths if each.exists() and not _began(each)]
+    if len(others) in (0, len(paths)):
+        return paths
+    folders = [str(each) for each in others if each.is_dir()]
+    files = [count_text(len(others) - len(folders), "plain file")] if len(folders) < len(others) else []
+    print(f"note: left out, as no run began there: {', '.join(folders + files)}", file=sys.stderr)
+    return [each for each in paths if each not in others]
+
+
+def _began(path: Path) -> bool:
+    """Whether a folder holds more than the first line of a journal, which a run that is refused may leave."""
+    return journal_of(path) is not None and any(
+        (path / each).is_file() for each in ("config.yaml", "generations.jsonl")
+    )
 
 
 def load_run(path: Path) -> Run:

@@ -20,14 +20,15 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from yaml import YAMLError
 
-from evolve import whole_lines
+from evolve import JournalMiss, whole_lines
 
 from . import faults
+from .analysis.tables import RESULT
 from .build import build_engine, build_problem
 from .environment import TRAJECTORY, versions
 from .faults import RunError
 from .names import check_import_names
-from .records import json_object, text_of
+from .records import begun, json_object, text_of
 from .settings import check_settings
 from .wording import count_text
 
@@ -45,8 +46,8 @@ def replay(run_dir: Path, kernels: Path | None = None) -> int:
         How many generations were reproduced.
 
     Raises:
-        RunError: There is no run in the directory, or it came out differently; the message names the
-            first line that differs.
+        RunError: There is no run in the directory, it has not come to its end, or it came out differently;
+            the message names the first line that differs.
         JournalMiss: Code or configuration differ, so that an answer is wanted that is not recorded.
         JournalCorrupt: The journal cannot be read.
         ConfigError: ``config.yaml`` does not fit this version of the code.
@@ -54,8 +55,15 @@ def replay(run_dir: Path, kernels: Path | None = None) -> int:
     config = stored_config(run_dir)
     with tempfile.TemporaryDirectory(prefix="kernelwright-replay-") as scratch, ExitStack() as stack:
         engine = build_engine(config, build_problem(config), stack, Path(scratch), recorded=run_dir)
-        for _ in engine.run(generations=config.generations):
-            pass
+        try:
+            for _ in engine.run(generations=config.generations):
+                pass
+        except JournalMiss as miss:
+            if (run_dir / RESULT).exists():
+                raise
+            raise RunError(
+                f"{run_dir} has not come to its end; run its command again to finish it, then replay"
+            ) from miss
         count = compare(run_dir / "generations.jsonl", Path(scratch) / "generations.jsonl")
         if kernels is not None:
             shutil.copytree(Path(scratch) / "kernels", kernels, dirs_exist_ok=True)
@@ -144,14 +152,13 @@ def _command(argv: Sequence[str]) -> int:
     )
     parser.add_argument("run_dir", nargs="+", type=Path, metavar="RUN_DIR", help="the folder of a finished run")
     status = 0
-    for run_dir in parser.parse_args(argv).run_dir:
+    for run_dir in begun(parser.parse_args(argv).run_dir):
         try:
             for note in other_versions(run_dir) if run_dir.is_dir() else ():
                 print(f"note: {note}", file=sys.stderr)
             count = replay(run_dir)
         except faults.KNOWN as fault:
-            text = faults.explain(fault)[0]
-            print(f"error: {text if str(run_dir) in text else f'{run_dir}: {text}'}", file=sys.stderr)
+            print(f"error: {faults.told_of(run_dir, fault)}", file=sys.stderr)
             status = faults.FAILED
         else:
             print(f"{run_dir}: byte-identical, {count_text(count, 'line')} of generations.jsonl")

@@ -27,7 +27,7 @@ from . import faults, plots
 from .baseline_rows import baseline_rows
 from .lineage import lineage
 from .names import check_import_names
-from .records import load_run, write_whole
+from .records import begun, load_run, write_whole
 from .runs import Run
 from .wording import environment_rows, figures, headline, spent_rows, statuses, subtitle, time_text, trust
 
@@ -156,11 +156,11 @@ def _command(argv: Sequence[str]) -> int:
     )
     parser.add_argument("run_dir", nargs="+", type=Path, metavar="RUN_DIR", help="the folder of a run, finished or not")
     status = 0
-    for run_dir in parser.parse_args(argv).run_dir:
+    for run_dir in begun(parser.parse_args(argv).run_dir):
         try:
             print(write_report(run_dir))
         except faults.KNOWN as fault:
-            print(f"error: {run_dir}: {faults.explain(fault)[0]}", file=sys.stderr)
+            print(f"error: {faults.told_of(run_dir, fault)}", file=sys.stderr)
             status = faults.FAILED
     return status
 

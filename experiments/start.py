@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from omegaconf import DictConfig, OmegaConf
 
-from evolve import EvolveError, Journal, Seed, from_folder, from_run, nearest_runs
+from evolve import EvolveError, Journal, Seed, from_folder, from_nearest, from_run
 from fitness import Kernel, Language, Task, TaskError, read_source
 
 from .faults import ConfigError
@@ -81,8 +81,7 @@ def _seeds(name: str, problem: Problem, config: DictConfig) -> list[Seed]:
             groups = {
                 group: OmegaConf.to_container(config[group], resolve=True) for group in ("task", "language", "target")
             }
-            near = nearest_runs(name.removeprefix(NEAREST), groups)[:NEIGHBOURS]
-            return [seed for directory in near for seed in from_run(directory)]
+            return from_nearest(name.removeprefix(NEAREST), groups, NEIGHBOURS)
         if (path / "generations.jsonl").is_file():
             return from_run(path)
         if path.is_dir():

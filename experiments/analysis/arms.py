@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 from ..experiment import Experiment
@@ -95,13 +96,14 @@ def _varying(rows: Sequence[RunRow]) -> list[Placed]:
     """Names arms by what differs between configurations."""
     choices = [json.loads(row.choices) for row in rows]
     configurations = [json.loads(row.configuration) for row in rows]
-    groups = _differing([{key: str(value) for key, value in each.items()} for each in choices])
+    told = [bool(each) for each in choices]  # a run that was refused tells nothing, and no arms apart
+    groups = _differing([{key: str(value) for key, value in each.items()} for each in compress(choices, told)])
     leaves = [
         {key: _text(value) for key, value in _leaves(each).items() if key.split(".")[0] not in {*groups, *NOT_ARMS}}
         for each in configurations
     ]
     keys = [key for key in groups if key not in NOT_ARMS and "/" not in key]
-    keys += [key for key in _differing(leaves) if not key.endswith("_target_")]
+    keys += [key for key in _differing(list(compress(leaves, told))) if not key.endswith("_target_")]
     placed = []
     for group, leaf, configuration in zip(choices, leaves, configurations, strict=True):
         values = {**leaf, **group}

@@ -227,6 +227,16 @@ def test_without_a_declaration_arms_are_told_apart_by_what_differs(tmp_path: Pat
     assert ["operators=a", "operators=a", "operators=b", "operators=b"] == runs["arm"].tolist()
 
 
+def test_a_run_that_was_refused_tells_no_arms_apart(tmp_path: Path) -> None:
+    for number, operators in enumerate(["a", "b"]):
+        write_run(tmp_path / str(number), SMALL, 5, {"operators": operators, "task": "t", "language": "cpp"})
+    (tmp_path / "refused").mkdir()
+    (tmp_path / "refused" / "failed.json").write_text('{"error": "no compiler"}')
+    runs = load_sweep(tmp_path).runs
+
+    assert ["operators=a", "operators=b", "operators=-"] == runs["arm"].tolist()
+
+
 def test_a_folder_without_runs_says_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(RunError, match="holds no run; start one"):
         load_sweep(tmp_path)

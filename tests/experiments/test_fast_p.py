@@ -51,17 +51,28 @@ def test_a_failure_counts_in_every_share(runs, tmp_path):
     assert told["problems"][1]["seed"] is None
 
 
-def test_a_run_that_never_began_is_left_out_and_named(runs, tmp_path, capsys):
-    (tmp_path / "refused").mkdir()
-    (tmp_path / "refused" / "run.log").touch()
+def test_what_a_shell_finds_beside_runs_is_left_out_and_named(runs, tmp_path, capsys):
+    refused, first_line, table = tmp_path / "refused", tmp_path / "first_line", tmp_path / "multirun.yaml"
+    for folder, name in ((refused, "run.log"), (first_line, "journal.jsonl")):
+        folder.mkdir()
+        (folder / name).write_text('{"schema":"kernelwright.journal/1","configuration":{}}\n')
+    table.touch()
 
-    assert 0 == fast_p.main([*runs, str(tmp_path / "refused")])
+    assert 0 == fast_p.main([*runs, str(table), str(refused), str(first_line)])
     told = capsys.readouterr()
-    assert f"note: {tmp_path / 'refused'} is left out" in told.err
+    assert f"note: left out, as no run began there: {refused}, {first_line}, 1 plain file\n" == told.err
     assert "over 2 problems" in told.out
-    assert 0 != fast_p.main([str(tmp_path / "refused")])
+    assert 0 != fast_p.main([str(refused)])
     assert "holds no run" in capsys.readouterr().err
     assert 0 != fast_p.main([*runs, str(tmp_path / "misspelt")])
+
+
+def test_a_run_that_ended_before_its_first_record_is_a_failure(runs, tmp_path):
+    (tmp_path / "b" / "generations.jsonl").write_text("")
+    rows = [fast_p.row_of(Path(each)) for each in runs]
+
+    assert ["level 1 problem 1", "level 1 problem 2"] == [row.problem for row in rows]
+    assert np.isnan(rows[1].speedups["seed"])
 
 
 def test_what_was_timed_in_pairs_goes_before_what_the_calibration_says(runs):

@@ -99,3 +99,15 @@ def test_the_nearest_runs_come_first(tmp_path: Path) -> None:
     _, (_, first), (_, second) = found(tmp_path, [f"nearest:{tmp_path / 'runs'}"])
 
     assert (f"// row_sum\n{SOURCE}", f"// softmax\n{SOURCE}") == (first, second)
+
+
+def test_a_nearer_run_without_a_kernel_is_passed_over(tmp_path: Path) -> None:
+    stored(tmp_path / "runs", "another_task", f"// softmax\n{SOURCE}", 1.0, task="softmax")
+    stored(tmp_path / "runs", "refused", SOURCE, 2.0)
+    (tmp_path / "runs" / "refused" / "generations.jsonl").unlink()
+    _, (_, source) = found(tmp_path, [f"nearest:{tmp_path / 'runs'}"])
+
+    assert f"// softmax\n{SOURCE}" == source
+    (tmp_path / "runs" / "another_task" / "generations.jsonl").write_text("")
+    with pytest.raises(ConfigError, match="no run in this language has a correct kernel"):
+        found(tmp_path / "again", [f"nearest:{tmp_path / 'runs'}"])

@@ -166,6 +166,28 @@ def test_a_damaged_run_keeps_no_other_from_its_replay(journal, stored, command):
     assert f"{stored}: byte-identical" in done.stdout
 
 
+@pytest.mark.parametrize("name", ["replay", "report"])
+def test_a_refused_run_keeps_no_other_from_being_read(stored, tmp_path, command, name):
+    (tmp_path / "run.log").touch()
+    done = command(name, str(tmp_path), str(stored))
+
+    assert (0, f"note: left out, as no run began there: {tmp_path}\n") == (done.returncode, done.stderr)
+
+
+def test_a_run_that_is_not_finished_is_told(journal, command):
+    (journal.parent / "result.json").unlink()
+    journal.write_bytes(b"".join(journal.read_bytes().splitlines(keepends=True)[:4]))
+    done = command("replay", str(journal.parent))
+
+    assert (
+        1,
+        f"error: {journal.parent} has not come to its end; run its command again to finish it, then replay\n",
+    ) == (
+        done.returncode,
+        done.stderr,
+    )
+
+
 def test_a_replay_that_differs_names_the_first_line(journal, command):
     records = journal.parent / "generations.jsonl"
     records.write_text(records.read_text().replace('"generation":1', '"generation":7'))
