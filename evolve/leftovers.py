@@ -51,6 +51,6 @@ class Leftovers:
         if left:
             kind, key = left[0]
             raise JournalMismatch(
-                f"{self._journal.path}: {len(left)} recorded answers were not asked for again (the first is {kind} "
-                f"{key[:12]}…): code or configuration changed since; use a new run directory"
+                f"{self._journal.path}: what is recorded was not asked for again ({kind} {key[:12]}…, of {len(left)} "
+                "in all): code or configuration changed since; use a new run directory"
             )

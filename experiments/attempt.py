@@ -138,7 +138,7 @@ def final_table(engine: Engine, latest: Generation, title: str) -> Table:
     table.add_row(
         "spent",
         f"{count_text(latest.evaluations, 'evaluation')}, {duration_text(latest.elapsed_s)}"
-        + (f", {latest.tokens:,} tokens" if latest.tokens else ""),
+        + (f", {count_text(latest.tokens, 'token')}" if latest.tokens else ""),
     )
     table.add_row("ended by", engine.stop_reason)
     return table

@@ -210,7 +210,7 @@ def rules(result: Result) -> list[tuple[str, str]]:
         ("primary metric", f"{result.metric}: {WORDS[result.metric].words}"),
         ("declared before the runs", "yes" if decided.is_declared else "no: exploratory, all pairs"),
         ("test", f"{one}{many}, two-sided"),
-        ("correction", f"Holm's, for {len(result.comparisons)} comparisons; alpha {decided.alpha:g}"),
+        ("correction", f"Holm's, for {count_text(len(result.comparisons), 'comparison')}; alpha {decided.alpha:g}"),
         ("smallest effect of interest", f"{100 * decided.minimum_effect:g} % of speedup"),
         ("intervals", "95 %, bootstrap over seeds within tasks, 2,000 replicates, fixed seed"),
     ]
@@ -225,7 +225,12 @@ def rules(result: Result) -> list[tuple[str, str]]:
         )
     if result.omnibus is not None:
         statistic, p, blocks = result.omnibus
-        rows.append(("any difference between arms (Friedman)", f"χ² = {statistic:.2f}, p = {p:.2g}, {blocks} blocks"))
+        rows.append(
+            (
+                "any difference between arms (Friedman)",
+                f"χ² = {statistic:.2f}, p = {p:.2g}, {count_text(blocks, 'block')}",
+            )
+        )
     return rows
 
 

@@ -29,7 +29,8 @@ from .lineage import lineage
 from .names import check_import_names
 from .records import begun, load_run, write_whole
 from .runs import Run
-from .wording import environment_rows, figures, headline, spent_rows, statuses, subtitle, time_text, trust
+from .verdicts import statuses
+from .wording import environment_rows, figures, headline, spent_rows, subtitle, time_text, trust
 
 LEXERS = {"opencl": "c", "hip": "cuda", **dict.fromkeys(("triton", "cute", "flydsl", "numba"), "python")}
 """By language, where pygments has another name for it."""

@@ -24,6 +24,7 @@ from .build import journal_of
 from .faults import ConfigError
 from .names import check_import_names
 from .records import json_lines
+from .wording import count_text
 
 EPILOG = """\
 examples:
@@ -110,7 +111,8 @@ def for_people(exchange: Exchange) -> str:
     """Returns an exchange as text. Control characters of the model's are shown, not sent to the terminal."""
     completion, request = exchange.completion, exchange.request
     sampling = f"seed {request.seed}, temperature {request.temperature:g}, top_p {request.top_p:g}"
-    cost = f"{completion.prompt_tokens} + {completion.completion_tokens} tokens, {completion.latency_s:.1f} s"
+    made = count_text(completion.completion_tokens, "token")
+    cost = f"{completion.prompt_tokens} + {made}, {completion.latency_s:.1f} s"
     cost += f" ({completion.device_s:.1f} device-seconds)" if completion.device_s else ""
     model = f"{completion.model or request.model or 'model'} on {completion.server or 'an unknown server'}"
     lines = [f"=== {exchange.key}  at {exchange.at_s:.1f} s: {model}; {sampling}; {cost}"]

@@ -7,26 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from fitness import Evaluation, Status
+from fitness import Evaluation
 
 from .runs import Candidate, Run
 
-MEANINGS: Mapping[Status, str] = {
-    Status.OK: "correct in every check",
-    Status.REJECTED: "refused before building",
-    Status.BUILD_FAILED: "the compiler said no",
-    Status.BUILD_TIMEOUT: "the compiler was stopped at its limit",
-    Status.CRASHED: "died of a signal or an uncaught error",
-    Status.NO_RESULT: "ended without delivering outputs",
-    Status.OUT_OF_MEMORY: "wanted more memory than allowed",
-    Status.RUN_TIMEOUT: "was stopped at its time limit",
-    Status.WRONG_SHAPE: "output of another shape or type",
-    Status.WRONG_VALUE: "output outside the tolerance",
-    Status.UNREPEATABLE: "two calls on equal inputs differ",
-    Status.TAMPERED: "touched memory that is not its own",
-    Status.SUSPECT: "correct, but its time cannot be true",
-}
-EXAMPLE_CHARACTERS = 4000
 WIDE = 0.2
 
 
@@ -45,17 +29,6 @@ class Headline:
     sentences: tuple[str, ...]
     warnings: tuple[str, ...]
     success: bool
-
-
-@dataclass(frozen=True, slots=True)
-class StatusRow:
-    """How many kernels got a verdict, with the log of one of them."""
-
-    status: str
-    count: int
-    meaning: str
-    digest: str
-    log: str
 
 
 def time_text(latency_us: float) -> str:
@@ -220,35 +193,6 @@ def figures(run: Run) -> list[tuple[str, str]]:
 def _latency(evaluation: Evaluation | None) -> str:
     """Returns a latency or a dash."""
     return time_text(evaluation.latency_us) if evaluation is not None and evaluation.latency_us else "–"
-
-
-def statuses(run: Run) -> list[StatusRow]:
-    """Counts verdicts, most frequent first; failures come with the log of one example."""
-    counts = Counter(each.evaluation.status for each in run.evaluated if each.evaluation is not None)
-    rows = []
-    for status, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
-        example = next(
-            (
-                e
-                for e in run.evaluated
-                if e.evaluation is not None and e.evaluation.status is status and e.evaluation.log
-            ),
-            None,
-        )
-        log = (
-            example.evaluation.log[:EXAMPLE_CHARACTERS]
-            if example is not None and example.evaluation is not None
-            else ""
-        )
-        digest = (example.digest or "") if example is not None else ""
-        rows.append(StatusRow(status.value, count, MEANINGS[status], digest, log if status is not Status.OK else ""))
-    outcomes = Counter(each.outcome for each in run.candidates if each.digest is None)
-    for outcome, count in sorted(outcomes.items(), key=lambda item: (-item[1], item[0])):
-        notes = [each.note for each in run.candidates if each.digest is None and each.outcome == outcome and each.note]
-        rows.append(
-            StatusRow(outcome, count, "the proposal held no kernel", "", notes[0][:EXAMPLE_CHARACTERS] if notes else "")
-        )
-    return rows
 
 
 _ON_A_GPU = (

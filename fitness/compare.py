@@ -111,5 +111,6 @@ def _describe(name: str, found: Array, wanted: Array, allowed: Array) -> str:
     bad = _bad(error, allowed)
     at = np.unravel_index(int(np.argmax(np.where(bad, error, -1.0))), found.shape)
     where = ", ".join(str(int(index)) for index in at)
-    wrong = f"{int(bad.sum())} of {found.size} elements are wrong"
+    count = int(bad.sum())
+    wrong = f"{count} of {found.size} elements {'is' if count == 1 else 'are'} wrong"
     return f"{name}[{where}] is {found[at]:.9g}, expected {wanted[at]:.9g}; {wrong}"

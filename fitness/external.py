@@ -214,7 +214,7 @@ class ExternalBench(Bench):
                 except OSError as error:
                     raise Failed(Status.NO_RESULT, f"output {name}: {error.strerror or error}") from error
                 if len(data) != size:
-                    told = f"{len(data)} bytes" if len(data) < size else f"more than {size} bytes"
+                    told = f"{len(data)} of {size} bytes" if len(data) < size else f"more than {size} bytes"
                     raise Failed(Status.WRONG_SHAPE, f"output {name} has {told}")
                 outputs[name] = np.frombuffer(data, dtype=spec.dtype).reshape(shape)
             found.append(outputs)

@@ -175,7 +175,7 @@ class Connection:
                     break
                 self._tell_once(error)
                 self._closed.wait(self._pause_s(turn, error, request))
-        message = f"{self.base_url} gave no answer in {len(retries)} attempts (last: {last}); "
+        message = f"{self.base_url} gave no answer (attempt {len(retries)} of {self._attempts}: {last}); "
         if isinstance(last.__cause__, ValueError):
             raise ServerMismatch(message + self._hint(200, request)) from last
         raise ServerUnreachable(message + "start the server and run the same command again to resume") from last

@@ -80,7 +80,7 @@ class Breeder:
         names = [name for name in eligible(operators, len(pool), len(failures or ())) if self._choice.allows(name)]
         if not names:
             raise SearchError(
-                f"no operator can work with {len(pool)} possible parents: of {', '.join(operators) or 'none'}, each "
+                f"no operator can work with so few parents ({len(pool)}): of {', '.join(operators) or 'none'}, each "
                 "has weight 0, needs more parents or a failure; add a mutation or a draft with a positive weight"
             )
         if isinstance(self._choice, Mix):

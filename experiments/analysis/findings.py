@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..statistics import detectable_effect, magnitude, smallest_p
+from ..wording import count_text
 from .comparison import Comparison, Rules, Verdict
 from .scores import SATISFIED, WORDS
 from .tables import Sweep
@@ -30,7 +31,7 @@ def paragraph(found: Sequence[Comparison], rules: Rules, metric: str) -> str:
     )
     tasks = max(each.num_tasks for each in found)
     opening.append(
-        f"Judged by {WORDS[metric].words}, on {_count(tasks, 'task')}, "
+        f"Judged by {WORDS[metric].words}, on {count_text(tasks, 'task')}, "
         f"{'seed by seed' if rules.paired else 'with independent seeds'}:"
     )
     decided = [each for each in found if each.verdict in (Verdict.FIRST, Verdict.SECOND)]
@@ -68,7 +69,11 @@ def sentence(each: Comparison, rules: Rules, count: int) -> str:
                 f"{' after correction' if count > 1 else ''} ({numbers})."
             )
         case _:
-            needed = f"; an effect of this size would need {each.seeds_needed:,} seeds" if each.seeds_needed else ""
+            needed = (
+                f"; an effect of this size would need {count_text(each.seeds_needed, 'seed')}"
+                if each.seeds_needed
+                else ""
+            )
             return (
                 f"No difference was shown between {each.first} and {each.second} ({numbers}), "
                 f"which is no proof that there is none{needed}."
@@ -106,9 +111,11 @@ def _interval(interval: tuple[float, float] | None, *, flip: bool, log: bool) ->
 def _others(found: Sequence[Comparison], decided: Sequence[Comparison], shown: int) -> str:
     """Returns how the comparisons that are not told ended."""
     rest = len(decided) - shown
-    more = f" {rest} more are in the table." if rest else ""
+    more = f" The table has {rest} more." if rest else ""
     undecided = len(found) - len(decided)
-    return f"Of {len(found)} comparisons {len(decided)} show a better arm and {undecided} do not.{more}"
+    return (
+        f"A better arm is shown by {len(decided)} of {count_text(len(found), 'comparison')}, none by {undecided}.{more}"
+    )
 
 
 def _power(found: Sequence[Comparison], rules: Rules) -> str:
@@ -128,10 +135,6 @@ def p_text(p: float) -> str:
 
 def _p_relation(p: float) -> str:
     return "< 0.0001" if p < 1e-4 else f"= {p:.2g}"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def warnings(sweep: Sweep, scored: pd.DataFrame, found: Sequence[Comparison], rules: Rules, budget: float) -> list[str]:
@@ -175,7 +178,7 @@ def _about_declaration(sweep: Sweep, rules: Rules) -> list[str]:
     outside = int((~sweep.runs["declared"]).sum())
     if outside:
         said.append(
-            f"{_count(outside, 'run')} in the folder {'is' if outside == 1 else 'are'} not part of the experiment "
+            f"{count_text(outside, 'run')} in the folder {'is' if outside == 1 else 'are'} not part of the experiment "
             "and left out."
         )
     return said
@@ -189,15 +192,15 @@ def _about_runs(scored: pd.DataFrame) -> list[str]:
             arms = ", ".join(f"{count} of {arm}" for arm, count in counts.sort_index().items())
             errors = scored.loc[(scored["state"] == state) & (scored["error"] != ""), "error"]
             first = f"; the first says: {errors.iloc[0]}" if len(errors) else ""
-            said.append(f"{_count(int(counts.sum()), 'run')} {state} and not compared ({arms}){first}.")
+            said.append(f"{count_text(int(counts.sum()), 'run')} {state} and not compared ({arms}){first}.")
     finished = scored[scored["state"] == "finished"]
     untimed = int((~finished["is_timed"]).sum())
     if untimed:
-        said.append(f"{_count(untimed, 'finished run')} timed no kernel and has no score.")
+        said.append(f"{count_text(untimed, 'finished run')} timed no kernel and has no score.")
     fallen = int((finished["is_verified"] & finished["verified"].isna()).sum())
     if fallen:
         said.append(
-            f"The winner of {_count(fallen, 'run')} did not stand up to re-verification and counts as the baseline."
+            f"The winner of {count_text(fallen, 'run')} did not stand up to re-verification and counts as the baseline."
         )
     return said
 
@@ -211,8 +214,8 @@ def _about_seeds(scored: pd.DataFrame, rules: Rules) -> list[str]:
     least = smallest_p([(fewest, fewest)] * tasks, paired=rules.paired)
     if least >= rules.alpha:
         return [
-            f"With {_count(fewest, 'seed')} on {_count(tasks, 'task')} the smallest possible p is {p_text(least)}: "
-            "nothing can be significant."
+            f"With {count_text(fewest, 'seed')} on {count_text(tasks, 'task')} "
+            f"the smallest possible p is {p_text(least)}: nothing can be significant."
         ]
     return (
         ["There is one seed for each arm and task: chance in the search cannot be told from the arm."]

@@ -41,6 +41,7 @@ from fitness.tasks import Softmax
 
 from .. import faults
 from ..records import write_json
+from ..wording import count_text
 
 SETTINGS = {"build_timeout_s": 60.0, "run_timeout_s": 60.0, "cache_regime": "cold", "null_every": 0}
 PERSISTING_L2_CACHE_SIZE = 0x06  # a CUlimit
@@ -285,7 +286,7 @@ def main() -> int:
 def measured(chosen: Sequence[str], arguments: argparse.Namespace) -> Iterator[tuple[str, Figures]]:
     """Yields the figures by name; those of the GPU are of the first one, all by the same evaluator."""
     if "ready" in chosen:
-        print(f"starting {arguments.repeats} workers as programs, then as forks", file=sys.stderr)
+        print(f"starting {count_text(arguments.repeats, 'worker')} as programs, then as forks", file=sys.stderr)
         yield "ready", ready(arguments.repeats)
     if on_the_gpu := [name for name in chosen if name != "ready"]:
         with closing(_evaluator(Triton(), arguments)) as evaluator:

@@ -34,6 +34,7 @@ from .. import faults
 from ..build import Problem, build_engine, build_problem
 from ..composition import composed
 from ..records import write_json
+from ..wording import count_text
 
 TASKS = (
     *("matmul", "row_sum", "softmax", "layer_norm", "gelu_bias"),
@@ -174,7 +175,7 @@ def _line(record: dict[str, Any]) -> str:
         verified = f"{record['verified']:.2f}" if record["verified"] else "none"
         return (
             f"{record['task']} seed {record['seed']}: {speedup:.2f} (verified {verified}) "
-            f"after {evaluations} evaluations and {elapsed:.0f} s; {reached}"
+            f"after {count_text(evaluations, 'evaluation')} and {elapsed:.0f} s; {reached}"
         )
     return json_text({key: value for key, value in record.items() if key != "kinds"})
 

@@ -41,6 +41,7 @@ from .. import faults
 from ..build import Problem, build_problem
 from ..composition import composed
 from ..records import write_whole
+from ..wording import count_text
 from .prompt_arms import Listening, Seed, arms, chosen
 from .prompt_essence import essence_of
 from .prompt_rates import best_arm, stages
@@ -159,7 +160,7 @@ def judged(answers: Sequence[Answer], known: Mapping[str, Ground], arguments: ar
         FitnessError: The machine or the task is broken.
     """
     kernels = {(record["task"], kernel.digest): kernel for record, kernel in answers if kernel is not None}
-    title = f"judging {len(kernels)} different kernels of {len(answers)} answers"
+    title = f"judging {count_text(len(kernels), 'different kernel')} of {count_text(len(answers), 'answer')}"
 
     def judge(key: tuple[str, str]) -> Evaluation:
         ground, kernel = known[key[0]], kernels[key]
@@ -214,7 +215,7 @@ def stage(
             for arm, operator in chosen(names, arms(ground.config, sampled(arguments))).items()
             for turn in range(arguments.samples)
         ]
-        print(f"{name}: asking {len(questions)} times", file=sys.stderr)
+        print(f"{name}: asking {count_text(len(questions), 'time')}", file=sys.stderr)
         answers = []
         with ThreadPoolExecutor(arguments.in_flight) as pool:
             for record, kernel in pool.map(lambda question: ask(question, client), questions):

@@ -247,7 +247,11 @@ class _Told:
         elif now - self._said >= _SAY_EVERY_S:
             self._said = now
             left_s = (now - self._began) * (self._total - self._done) / self._done
-            print(f"{self._done} of {self._total} runs, about {left_s:.0f} s left", file=sys.stderr, flush=True)
+            print(
+                f"{self._done} of {count_text(self._total, 'run')}, about {left_s:.0f} s left",
+                file=sys.stderr,
+                flush=True,
+            )
 
 
 def _show(found: Sequence[Outcome], files: Sequence[str], seed: int, console: Console) -> None:

@@ -25,6 +25,7 @@ from ..analysis.comparison import Rules, Verdict, compare
 from ..analysis.tables import CACHE
 from ..experiment import Experiment, declare
 from ..statistics.power import shift_of
+from ..wording import count_text
 from .synthetic import Invented, write_run
 
 ALPHA = 0.05
@@ -143,7 +144,8 @@ def large_sweep(arms: int, tasks: int, seeds: int) -> None:
         start = time.perf_counter()
         invent_sweep(sweep_dir, arms, tasks, seeds)
         written_s = time.perf_counter() - start
-        print(f"sweep of {arms} arms × {tasks} tasks × {seeds} seeds × 200 evaluations, written in {written_s:.0f} s")
+        size = f"{count_text(arms, 'arm')} × {count_text(tasks, 'task')} × {count_text(seeds, 'seed')}"
+        print(f"sweep of {size} × 200 evaluations, written in {written_s:.0f} s")
         for what, words in (
             ("load", "loading, no cache"),
             ("load", "loading, cached"),
@@ -153,7 +155,7 @@ def large_sweep(arms: int, tasks: int, seeds: int) -> None:
             if words.endswith("no cache"):
                 shutil.rmtree(sweep_dir / CACHE, ignore_errors=True)
             found = timed(what, sweep_dir)
-            rows = f", {int(found['rows']):,} rows" if what == "load" else ""
+            rows = f", {count_text(int(found['rows']), 'row')}" if what == "load" else ""
             spent = f"{found['wall_s']:.1f} s of wall time, {found['cpu_s']:.1f} s of processor time"
             print(f"{words}: {spent}, peak memory {found['peak_bytes'] / 1e9:.2f} GB{rows}")
 
@@ -172,7 +174,7 @@ def _command(argv: Sequence[str]) -> int:
     for paired in (False, True):
         found = false_positives(arguments.simulations, paired=paired)
         print(
-            f"A/A, {'paired' if paired else 'independent'} seeds, {arguments.simulations} experiments: "
+            f"A/A, {'paired' if paired else 'independent'} seeds, {count_text(arguments.simulations, 'experiment')}: "
             f"declared comparison {100 * found['before_correction']:.1f} % before correction (wanted 5 ± 1.5), "
             f"family-wise {100 * found['family_wise']:.1f} % after (wanted at most 5), "
             f"called better {100 * found['claimed']:.1f} %"

@@ -14,7 +14,8 @@ from ..faults import RunError
 from ..records import load_run
 from ..report import render
 from ..runs import Candidate, Run
-from ..wording import MEANINGS, environment_rows, headline, spent_rows, subtitle
+from ..verdicts import MEANINGS
+from ..wording import environment_rows, headline, spent_rows, subtitle
 from ..wording import figures as key_figures
 from . import figures
 from .answering import asked, chosen, figure, is_dark, number, page

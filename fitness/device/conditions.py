@@ -53,10 +53,8 @@ def summary(seen: Sequence[Conditions], repeated: int) -> tuple[str, ...]:
     if not seen:
         return ()
     clocks = [each.sm_clock_mhz for each in seen]
-    hottest, again = (
-        max(each.temperature_c for each in seen),
-        f", {repeated} pair{'s' * (repeated > 1)} repeated" if repeated else "",
-    )
+    hottest = max(each.temperature_c for each in seen)
+    again = f", {repeated} pair{'s' * (repeated != 1)} repeated" if repeated else ""
     return (f"Meanwhile its clock was {min(clocks):g} to {max(clocks):g} MHz at up to {hottest:g} °C{again}.",)
 
 

@@ -186,9 +186,8 @@ class DeviceSession:
             raise Failed(Status.NO_RESULT, "its answer is not of the agreed form")
         declared = [(axes, name, spec) for axes in calls for name, spec in self.task.outputs.items()]
         if len(forms) != len(declared):
-            raise Failed(
-                Status.WRONG_SHAPE, f"{len(forms) // max(1, len(calls))} outputs instead of {len(self.task.outputs)}"
-            )
+            found = len(forms) // max(1, len(calls))
+            raise Failed(Status.WRONG_SHAPE, f"number of its outputs: {found} instead of {len(self.task.outputs)}")
         for form, (axes, name, spec) in zip(forms, declared, strict=True):
             if not form.get("plain"):
                 raise Failed(Status.TAMPERED, f"output {name} is no plain tensor but {form.get('type')}")

@@ -166,7 +166,7 @@ class Ray:
         """Returns what to do when no node serves."""
         if self._refused:
             return f"no node of the Ray cluster can run evaluations: {next(iter(self._refused.values()))}"
-        what = f"{self._gpus} GPUs" if self._gpus else "a processor"
+        what = f"GPUs (wanted: {self._gpus})" if self._gpus else "a processor"
         return f"the Ray cluster has no node with {what}; start one with `ray start --address=…`, see `ray status`"
 
     def _enlist(self) -> None:
@@ -214,7 +214,7 @@ class Ray:
                 _LOG.warning("node %s cannot run evaluations: %s", node.host, last_line(error))
             return
         self._nodes[node.id] = node
-        _LOG.info("node %s serves with %d slots", node.host, node.workers)
+        _LOG.info("node %s serves, number of its slots: %d", node.host, node.workers)
         for _ in range(node.workers):
             self._slots.put(node)
 

@@ -25,9 +25,7 @@ def gpu(variable: str, number: int) -> str:
     if not names:
         return str(number)
     if number >= len(names):
-        raise TargetUnavailable(
-            f"{variable}={','.join(names)} leaves {len(names)} GPUs, numbered from 0; not GPU {number}"
-        )
+        raise TargetUnavailable(f"{variable}={','.join(names)} leaves GPUs 0 to {len(names) - 1}, not GPU {number}")
     return names[number]
 
 

@@ -71,7 +71,7 @@ class Problem:
         """Returns tensors by the names that a kernel knows them by, and the arguments that are no tensors."""
         if len(values) > len(self.arguments):
             names = ", ".join(self.arguments) or "none"
-            raise ValueError(f"get_inputs gives {len(values)} values, but the arguments of forward are {names}")
+            raise ValueError(f"get_inputs gives more values ({len(values)}) than forward has arguments ({names})")
         named = dict(zip(self.arguments, values, strict=False))
         tensors = {name: each for name, each in named.items() if self.torch.is_tensor(each)}
         constants = {name: each for name, each in named.items() if not self.torch.is_tensor(each)}

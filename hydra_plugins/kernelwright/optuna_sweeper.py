@@ -145,7 +145,7 @@ class OptunaSweeper(Sweeper):
         best = study.best_trial
         record = {"job": best.number, "speedup": best.value, "overrides": best.user_attrs["overrides"]}
         (self._sweep_dir / BEST).write_text(json.dumps(record, indent=1) + "\n", "utf-8")
-        log.info("best of %d trials: %s, %.3fx", len(done), " ".join(record["overrides"]), best.value)
+        log.info("best trial of %d: %s, %.3fx", len(done), " ".join(record["overrides"]), best.value)
 
 
 def suggested(trial: optuna.Trial, space: Mapping[str, Override]) -> list[str]:

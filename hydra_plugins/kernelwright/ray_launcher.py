@@ -51,7 +51,7 @@ class RayLauncher(Launcher):
         configure_log(self._config.hydra.hydra_logging, self._config.hydra.verbose)
         sweep_dir = Path(str(self._config.hydra.sweep.dir))
         sweep_dir.mkdir(parents=True, exist_ok=True)
-        log.info("Ray runs %d jobs, sweep output dir: %s", len(job_overrides), sweep_dir)
+        log.info("number of jobs for Ray: %d, sweep output dir: %s", len(job_overrides), sweep_dir)
         with connected(self._address, log_to_driver=True):
             import ray
 

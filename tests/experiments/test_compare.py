@@ -80,6 +80,13 @@ def test_the_page_needs_no_network(compared: Path) -> None:
     assert [] == [url for url in re.findall(r'(?:src|href)="([^"]+)"', page) if not url.startswith("data:")]
 
 
+def test_one_of_a_thing_is_not_said_in_the_plural(compared: Path) -> None:
+    page = (compared / "comparison.html").read_text("utf-8")
+
+    assert "for 1 comparison; alpha" in page
+    assert [] == re.findall(r"\b1 (?:runs|seeds|tasks|comparisons|proposals|blocks|evaluations)\b", page)
+
+
 def test_what_comes_from_records_is_escaped(compared: Path) -> None:
     page = (compared / "comparison.html").read_text("utf-8")
 

@@ -10,6 +10,7 @@ import pytest
 from experiments.faults import RunError
 from experiments.records import load_run
 from experiments.report import main, render, write_report
+from experiments.verdicts import statuses
 from experiments.wording import trust
 from fitness import Status
 from stored_run import HOSTILE, make_run
@@ -189,6 +190,14 @@ def test_the_funnel_counts_what_was_recorded(finished):
 
     assert 32 == total.counts[0]
     assert sorted(total.counts, reverse=True) == list(total.counts)
+
+
+def test_the_verdicts_count_the_candidates_of_the_funnel(finished, tmp_path):
+    for run in (load_run(finished), load_run(make_run(tmp_path, succeeds=False, seeds=2))):
+        rows, total = statuses(run), run.funnel.rows[-1]
+
+        assert total.counts[0] == sum(row.count for row in rows) + total.repeats
+        assert sum(each.operator == "seed" for each in run.candidates) == sum(row.founding for row in rows)
 
 
 def test_a_folder_without_a_run_is_refused_with_a_line(tmp_path):

@@ -80,7 +80,8 @@ def judged_at_once(found, wanted, tolerance):
         return Verdict(True, worst)
     at = np.unravel_index(int(np.argmax(np.where(bad, error, -1.0))), found.shape)
     place = ", ".join(map(str, at))
-    told = f"y[{place}] is {found[at]:.9g}, expected {wanted[at]:.9g}; {bad.sum()} of {bad.size} elements are wrong"
+    verb = "is" if bad.sum() == 1 else "are"
+    told = f"y[{place}] is {found[at]:.9g}, expected {wanted[at]:.9g}; {bad.sum()} of {bad.size} elements {verb} wrong"
     return Verdict(False, worst, told)
 
 
@@ -120,4 +121,4 @@ def test_one_wrong_element_of_many_parts_is_found(at):
     found = wanted.astype(np.float32)
     found[at] = 2.0
 
-    assert f"y[{at[0]}, {at[1]}] is 2, expected 1; 1 of 102400 elements are wrong" == verdict(found, wanted, 0.5).reason
+    assert f"y[{at[0]}, {at[1]}] is 2, expected 1; 1 of 102400 elements is wrong" == verdict(found, wanted, 0.5).reason

@@ -147,7 +147,7 @@ def test_other_languages_need_a_kernel_of_the_users(task):
         (problems.NO_ARGUMENTS, "get_init_inputs must return a list of arguments; it returns a NoneType"),
         (problems.NO_CLASS, "Model is no class"),
         (problems.NO_FORWARD, 'missing the required "forward" function'),
-        (problems.NAMELESS, "get_inputs gives 1 values, but the arguments of forward are none"),
+        (problems.NAMELESS, r"get_inputs gives more values \(1\) than forward has arguments \(none\)"),
         (problems.NOTHING, "the model returns no tensor at all"),
         (problems.MAPPING, "the model returns a dict; known are a tensor and a list or tuple of tensors"),
         (problems.BROKEN, r"invalid syntax \(problem.py, line 2\)"),
