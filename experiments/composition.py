@@ -43,6 +43,12 @@ def search_path(config_dir: Path | None) -> list[str]:
     return [] if config_dir is None else [f"hydra.searchpath=['file://{config_dir.resolve()}']"]
 
 
+def take_folder(parser: argparse.ArgumentParser) -> None:
+    """Gives a command the option that names a folder of a user's own, as ``config_dir``; spelt as Hydra spells it."""
+    told = "a folder of your own with further tasks, targets, operators …"
+    parser.add_argument("--config-dir", "-cd", type=Path, metavar="FOLDER", help=told)
+
+
 def check_folder(config_dir: Path | None) -> None:
     """Refuses a folder of a user's own that is none.
 
@@ -137,9 +143,7 @@ def split(
     parser.add_argument(
         "overrides", nargs="*", metavar="key=value", help="any key of the configuration, e.g. task=softmax"
     )
-    parser.add_argument(
-        "--config-dir", type=Path, metavar="FOLDER", help="a folder of your own with further tasks, targets …"
-    )
+    take_folder(parser)
     arguments = parser.parse_intermixed_args(argv)
     check_folder(arguments.config_dir)
     own: dict[str, str] = {}

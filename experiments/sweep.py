@@ -19,7 +19,7 @@ from rich.table import Table
 from yaml import YAMLError
 
 from .analysis.tables import FAILURE, RESULT
-from .composition import composed
+from .composition import composed, take_folder
 from .faults import ConfigError, RunError, one_line
 from .jobs import quoted
 from .records import json_object
@@ -61,7 +61,7 @@ def check_sweep(argv: Sequence[str]) -> None:
     parser = argparse.ArgumentParser(add_help=False, exit_on_error=False)
     parser.add_argument("overrides", nargs="*")
     parser.add_argument("--multirun", "-m", action="store_true")
-    parser.add_argument("--config-dir", "-cd", type=Path)
+    take_folder(parser)
     given, unknown = parser.parse_known_intermixed_args(argv)
     if not given.multirun or unknown:
         return

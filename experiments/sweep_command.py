@@ -17,7 +17,7 @@ from rich.console import Console
 from . import faults
 from .batches import multirun_batch, plain_batches, run_batches
 from .build import make
-from .composition import check_folder, composed, search_path
+from .composition import check_folder, composed, search_path, take_folder
 from .declared import read_seeds
 from .devices import names_of
 from .experiment import BUDGETS, Experiment, declare, load_experiment
@@ -194,9 +194,7 @@ def _command(argv: Sequence[str]) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("settings", nargs="*", metavar="key=value")
-    parser.add_argument(
-        "--config-dir", type=Path, metavar="FOLDER", help="a folder of your own with further tasks, operators …"
-    )
+    take_folder(parser)
     arguments = parser.parse_intermixed_args(argv)
     return execute(read_order(arguments.settings, arguments.config_dir))
 
