@@ -225,12 +225,8 @@ def rules(result: Result) -> list[tuple[str, str]]:
         )
     if result.omnibus is not None:
         statistic, p, blocks = result.omnibus
-        rows.append(
-            (
-                "any difference between arms (Friedman)",
-                f"χ² = {statistic:.2f}, p = {p:.2g}, {count_text(blocks, 'block')}",
-            )
-        )
+        told = f"χ² = {statistic:.2f}, p = {p:.2g}, {count_text(blocks, 'block')}"
+        rows.append(("any difference between arms (Friedman)", told))
     return rows
 
 
@@ -261,8 +257,9 @@ def write(result: Result, out_dir: Path) -> Path:
     """
     out_dir.mkdir(parents=True, exist_ok=True)
     drawn = pictures(result)
-    save_pictures(drawn, out_dir)
-    save_tables(result, out_dir)
+    with faults.naming(out_dir):
+        save_pictures(drawn, out_dir)
+        save_tables(result, out_dir)
     page = out_dir / "comparison.html"
     write_whole(page, render(result, drawn).encode("utf-8", "backslashreplace"))
     return page

@@ -20,7 +20,7 @@ from yaml import YAMLError
 
 from .declared import read_levels, read_named, read_pairs, read_seeds, read_texts
 from .factors import matched_arms
-from .faults import ConfigError, choices, one_line
+from .faults import ConfigError, choices, naming, one_line
 
 FILE_NAME = "experiment.yaml"
 RECORDS = "records.jsonl"
@@ -205,7 +205,8 @@ def declare(experiment: Experiment, sweep_dir: Path) -> Experiment:
         experiment = grown(load_experiment(path), experiment, path)
     sweep_dir.mkdir(parents=True, exist_ok=True)
     fresh = path.with_name(f".{FILE_NAME}.new")
-    fresh.write_text(OmegaConf.to_yaml(OmegaConf.create(experiment.to_plain())), "utf-8")
+    with naming(path):
+        fresh.write_text(OmegaConf.to_yaml(OmegaConf.create(experiment.to_plain())), "utf-8")
     os.replace(fresh, path)
     return experiment
 

@@ -16,7 +16,7 @@ import re
 import signal
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from importlib.resources import files
@@ -66,6 +66,13 @@ KNOWN: tuple[type[Exception], ...] = (
 """What a person is told in one line; anything else is a fault of this program and shows its traceback."""
 
 
+REMEDIES: Mapping[int | None, str] = {
+    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT), "make room, then run the same command again"),
+    **dict.fromkeys((errno.EMFILE, errno.ENFILE), "allow more (ulimit -n), or use fewer workers"),
+}
+"""What to do where the system does not say it, by error."""
+
+
 class Terminated(BaseException):
     """SIGTERM arrived. Like `KeyboardInterrupt`, it is no `Exception`: nobody swallows it."""
 
@@ -80,7 +87,9 @@ def main(command: Callable[[], int]) -> int:
     _stand_streams_up()
     try:
         with signals_raise():
-            return command()
+            status = command()
+            _flush()
+            return status
     except SystemExit as stop:  # argparse, --help
         return stop.code if isinstance(stop.code, int) else USAGE
     except BrokenPipeError:
@@ -89,7 +98,7 @@ def main(command: Callable[[], int]) -> int:
     except (KeyboardInterrupt, Terminated) as stop:
         return stopped(stop)
     except KNOWN as fault:
-        message, status = explain(fault)
+        message, status = explain(_of_output(fault))
         print(f"error: {message}", file=sys.stderr)
         return status
     except ValueError as fault:
@@ -119,6 +128,42 @@ def _stand_streams_up() -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):
         is_utf8 = codecs.lookup(sys.stdout.encoding).name == "utf-8"
         sys.stdout.reconfigure(errors="surrogateescape" if is_utf8 else "replace")  # paths as they are; no × in ASCII
+
+
+def _flush() -> None:
+    """Hands over what was printed, as long as a failure can still be told.
+
+    Raises:
+        OSError: It cannot be; what is left of it goes nowhere.
+    """
+    if sys.stdout is None:
+        return
+    try:
+        with naming("standard output"):
+            sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        raise
+
+
+def _of_output(fault: Exception) -> Exception:
+    """Returns what standard output has to say, where it may have been that which the system refused."""
+    if isinstance(fault, OSError) and not fault.filename:
+        try:
+            _flush()
+        except OSError as again:
+            return again
+    return fault
+
+
+@contextmanager
+def naming(place: Path | str) -> Iterator[None]:
+    """Has what the system refuses meanwhile name a place: other than opening, writing to a file tells none."""
+    try:
+        yield
+    except OSError as fault:
+        fault.filename = fault.filename or str(place)
+        raise
 
 
 def stopped(stop: BaseException) -> int:
@@ -174,7 +219,8 @@ def system(fault: OSError) -> str:
     if fault.errno == errno.ENOENT and not fault.filename and not _has_current_folder():
         return "the current folder is there no more; change into another one"
     where = f"{fault.filename}: " if fault.filename else ""
-    return one_line(f"{where}{fault.strerror or fault}")
+    remedy = f"; {REMEDIES[fault.errno]}" if fault.errno in REMEDIES else ""
+    return one_line(f"{where}{fault.strerror or fault}{remedy}")
 
 
 def _has_current_folder() -> bool:

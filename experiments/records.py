@@ -16,7 +16,7 @@ import yaml
 from evolve import LONGEST_LINE_BYTES, LineTooLong, json_text, read_journal, whole_lines
 from fitness import Calibration, Evaluation
 
-from .faults import RunError, one_line
+from .faults import RunError, naming, one_line
 from .runs import Candidate, Run
 from .wording import count_text
 
@@ -159,11 +159,13 @@ def write_whole(path: Path, content: bytes) -> None:
         OSError: It cannot be written.
     """
     if path.is_symlink() or (path.exists() and not path.is_file()):
-        path.write_bytes(content)
+        with naming(path):
+            path.write_bytes(content)
         return
     fresh = path.with_name(f".{path.name}.new")
     try:
-        fresh.write_bytes(content)
+        with naming(path):
+            fresh.write_bytes(content)
         os.replace(fresh, path)
     finally:
         fresh.unlink(missing_ok=True)

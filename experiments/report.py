@@ -159,10 +159,12 @@ def _command(argv: Sequence[str]) -> int:
     status = 0
     for run_dir in begun(parser.parse_args(argv).run_dir):
         try:
-            print(write_report(run_dir))
+            page = write_report(run_dir)
         except faults.KNOWN as fault:
             print(f"error: {faults.told_of(run_dir, fault)}", file=sys.stderr)
             status = faults.FAILED
+        else:
+            print(page)
     return status
 
 

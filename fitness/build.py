@@ -73,7 +73,8 @@ class Builder:
             try:
                 found = self._cache.make("artifacts", key, lambda folder: self._compile(kernel, folder, eager))
             except OSError as error:
-                raise MachineError(f"nothing can be built ({error.strerror or error})") from error
+                where = error.filename or self._cache.folder
+                raise MachineError(f"{where}: nothing can be built ({error.strerror or error})") from error
         artifact = next(path for path in sorted(found.iterdir()) if path.name not in ("manifest", "log"))
         kind: Kind = _KINDS.get(artifact.suffix, "source")
         return Built(artifact, (found / "log").read_text(encoding="utf-8"), kind)
@@ -159,7 +160,7 @@ def scratch() -> Iterator[Path]:
         parent.mkdir(exist_ok=True, mode=0o700)
         folder = Path(tempfile.mkdtemp(prefix=f"{os.getpid()}-", dir=parent))
     except OSError as error:
-        raise MachineError(f"no temporary folder ({error.strerror or error})") from error
+        raise MachineError(f"{parent}: no temporary folder can be made ({error.strerror or error})") from error
     try:
         yield folder
     finally:

@@ -84,7 +84,7 @@ class Cache:
             try:
                 return self._fill(kind, key, fill)
             except OSError as error:
-                raise MachineError(f"the cache cannot be written ({error.strerror or error})") from error
+                raise MachineError(f"{self.folder}: the cache cannot be written ({error.strerror or error})") from error
 
     def _fill(self, kind: str, key: str, fill: Callable[[Path], None]) -> Path:
         parent = self.folder / kind

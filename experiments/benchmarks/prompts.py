@@ -301,8 +301,9 @@ def _command(argv: Sequence[str]) -> int:
 
             def keep(record: Record) -> None:
                 if out is not None:
-                    out.write(json_text(record) + "\n")
-                    out.flush()
+                    with faults.naming(arguments.out):
+                        out.write(json_text(record) + "\n")
+                        out.flush()
 
             records = two_stages(arguments, keep)
     if arguments.out is not None:  # again, with the verdicts

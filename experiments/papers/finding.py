@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ..compare import PIPE_WIDTH, Picture, save_pictures
+from ..faults import naming
 from ..plots import STYLE
 
 if TYPE_CHECKING:
@@ -46,11 +47,12 @@ def write_findings(found: Sequence[Finding], out_dir: Path) -> None:
         OSError: The folder cannot be written.
     """
     out_dir.mkdir(parents=True, exist_ok=True)
-    for each in found:
-        each.table.to_csv(out_dir / f"{each.name}.csv", index=False, lineterminator="\n", float_format="%.6g")
-        if each.draw is not None:
-            with matplotlib.rc_context(dict(STYLE)):
-                save_pictures([Picture(each.name, each.caption, each.draw())], out_dir, prefix="")
+    with naming(out_dir):
+        for each in found:
+            each.table.to_csv(out_dir / f"{each.name}.csv", index=False, lineterminator="\n", float_format="%.6g")
+            if each.draw is not None:
+                with matplotlib.rc_context(dict(STYLE)):
+                    save_pictures([Picture(each.name, each.caption, each.draw())], out_dir, prefix="")
 
 
 def show_findings(found: Sequence[Finding]) -> None:

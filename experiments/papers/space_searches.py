@@ -25,7 +25,7 @@ from ..benchmarks.space_runs import Setup, search
 from ..build import make
 from ..composition import composed
 from ..experiment import FILE_NAME, RECORDS, Experiment, load_experiment
-from ..faults import ConfigError, RunError
+from ..faults import ConfigError, RunError, naming
 from ..records import json_lines, write_whole
 
 CUTOFF = 0.95
@@ -123,8 +123,9 @@ def search_all(experiment: Experiment, sweep_dir: Path, num_processes: int) -> N
             for future in track(as_completed(running), "searching", len(left), console=Console(stderr=True)):
                 arm, task, seed = running[future]
                 record = {"arm": arm, "task": task, "seed": seed, "evaluated": future.result()}
-                file.write(json_text(record) + "\n")
-                file.flush()
+                with naming(path):
+                    file.write(json_text(record) + "\n")
+                    file.flush()
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
 

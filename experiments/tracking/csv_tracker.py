@@ -9,6 +9,7 @@ from pathlib import Path
 from evolve import Generation
 from fitness import Evaluation
 
+from ..faults import naming
 from .tracker import figures, final_figures
 
 _COLUMNS = (
@@ -53,7 +54,7 @@ class CsvTracker:
             OSError: The file cannot be written.
         """
         self._path = run_dir / self._name
-        with self._path.open("w", encoding="utf-8", newline="") as file:
+        with naming(self._path), self._path.open("w", encoding="utf-8", newline="") as file:
             csv.writer(file).writerow(_COLUMNS)
 
     def generation(self, generation: Generation) -> None:
@@ -77,5 +78,5 @@ class CsvTracker:
 
     def _add(self, row: Mapping[str, float]) -> None:
         assert self._path is not None, "begin comes first"
-        with self._path.open("a", encoding="utf-8", newline="") as file:
+        with naming(self._path), self._path.open("a", encoding="utf-8", newline="") as file:
             csv.writer(file).writerow([repr(row[name]) if name in row else "" for name in _COLUMNS])

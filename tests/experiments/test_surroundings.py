@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 
 from experiments.records import write_whole
+from stored_run import make_run
 
 ROOT = Path(__file__).parent.parent.parent
+MANY = "{}Too many open files; allow more (ulimit -n), or use fewer workers"
 SMALL = ["task=row_sum", "evaluator=quick", "mu=2", "lambda_=4", "seed=3", "generations=1"]
 
 
@@ -29,6 +31,50 @@ def test_an_encoding_without_our_signs_loses_only_these(tmp_path):
 
     assert (0, "") == (done.returncode, done.stderr)
     assert "report: run/report.html" in done.stdout
+
+
+@pytest.mark.parametrize(("unbuffered", "place"), [("", "standard output: "), ("1", "")])
+def test_an_output_that_takes_nothing_is_told_in_a_line(tmp_path, unbuffered, place):
+    argv = ["sh", "-c", '"$0" -m experiments.report "$1" > /dev/full', sys.executable, str(make_run(tmp_path / "run"))]
+    environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+    done = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=300, env=environment, cwd=ROOT)
+
+    assert f"error: {place}No space left on device; make room, then run the same command again\n" == done.stderr
+    assert 1 == done.returncode
+
+
+LIMITED = """
+import resource, sys
+from pathlib import Path
+from experiments import faults
+from experiments.records import write_json
+from experiments.tracking.csv_tracker import CsvTracker
+
+def command():
+    resource.setrlimit(*{limit})
+    {statement}
+    return 0
+
+sys.exit(faults.main(command))
+"""
+
+
+@pytest.mark.parametrize(
+    ("limit", "statement", "told"),
+    [
+        ("(resource.RLIMIT_FSIZE, (9, 9))", "write_json(Path('out.json'), [1] * 99)", "out.json: File too large"),
+        ("(resource.RLIMIT_FSIZE, (9, 9))", "CsvTracker().begin(Path(), {})", "metrics.csv: File too large"),
+        ("(resource.RLIMIT_NOFILE, (5, 5))", "list(open('/dev/null') for _ in range(9))", MANY.format("/dev/null: ")),
+        ("(resource.RLIMIT_NOFILE, (5, 5))", "[__import__('os').dup(0) for _ in range(9)]", MANY.format("")),
+    ],
+)
+def test_what_the_system_refuses_is_told_with_its_place_where_there_is_one(tmp_path, limit, statement, told):
+    program = LIMITED.format(limit=limit, statement=statement)
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    argv = [sys.executable, "-c", program]
+    done = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=300, env=environment, cwd=tmp_path)
+
+    assert (1, f"error: {told}\n") == (done.returncode, done.stderr)
 
 
 def test_a_name_that_is_no_utf8_is_printed_as_it_is(tmp_path):
