@@ -252,7 +252,7 @@ def text_of(path: Path) -> str:
     """Returns the text of a file that is read whole; empty where there is none.
 
     Raises:
-        RunError: It is larger than any such file of a run.
+        RunError: It is larger than any such file of a run, or no text.
     """
     if not path.exists():
         return ""
@@ -260,4 +260,7 @@ def text_of(path: Path) -> str:
         content = file.read(LONGEST_LINE_BYTES + 1)
     if len(content) > LONGEST_LINE_BYTES:
         raise RunError(f"{path}: is larger than {LONGEST_LINE_BYTES:,} bytes, which no such file of a run is")
-    return content.decode("utf-8")
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as fault:
+        raise RunError(f"{path}: is not UTF-8 text (byte {fault.start}); restore it") from fault

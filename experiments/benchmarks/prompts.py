@@ -16,6 +16,7 @@ import argparse
 import gzip
 import json
 import sys
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
@@ -281,9 +282,20 @@ def options() -> argparse.ArgumentParser:
 
 
 def stored(paths: Sequence[Path]) -> list[Record]:
-    """Reads records that were written with ``--out``."""
-    texts = [gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes() for path in paths]
-    return [json.loads(line) for text in texts for line in text.decode().splitlines()]
+    """Reads records that were written with ``--out``.
+
+    Raises:
+        RunError: A file holds none.
+    """
+    records: list[Record] = []
+    for path in paths:
+        try:
+            content = path.read_bytes()
+            text = gzip.decompress(content) if path.suffix == ".gz" else content
+            records += [json.loads(line) for line in text.decode().splitlines()]
+        except (ValueError, EOFError, zlib.error, gzip.BadGzipFile) as fault:
+            raise faults.RunError(f"{path}: holds no answers, a line of JSON each ({fault})") from fault
+    return records
 
 
 def main(argv: Sequence[str] | None = None) -> int:

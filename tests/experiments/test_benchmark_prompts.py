@@ -11,6 +11,7 @@ from experiments.benchmarks import prompts
 from experiments.benchmarks.prompt_essence import essence_of
 from experiments.benchmarks.prompt_rates import best_arm, interval, ratio, table, valid
 from experiments.benchmarks.prompts import main, stored
+from experiments.faults import RunError
 from experiments.jobs import jobs_of
 from experiments.reproduce import RESULTS
 from experiments.sweep_command import check_jobs, read_order
@@ -220,3 +221,10 @@ def test_only_what_is_compiled_ahead_of_time_has_an_architecture(tmp_path: Path,
     stored.write_text(json.dumps({**record, "text": VALID, "outcome": "parsed"}) + "\n")
     assert 0 != main(["--answers", str(stored), "--arch", "sm_90a", "evaluator=quick"])
     assert "cpp is not compiled ahead of time" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("name", "content"), [("a.jsonl", b"\xff\n"), ("a.jsonl", b"{\n"), ("a.jsonl.gz", b"{}\n")])
+def test_a_file_without_answers_is_named(tmp_path, name, content):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(RunError, match=f"{name}: holds no answers"):
+        stored([tmp_path / name])

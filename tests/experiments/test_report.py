@@ -211,12 +211,14 @@ def test_a_folder_without_a_run_is_refused_with_a_line(tmp_path):
         ("config.yaml", "mu: [", r"config\.yaml cannot be read: while parsing"),
         ("config.yaml", "- 3\n", r"config\.yaml holds no mapping"),
         ("environment.json", "{", r"environment\.json cannot be read"),
+        ("config.yaml", "a: \udcff", r"config\.yaml: is not UTF-8 text \(byte 3\); restore it"),
         ("result.json", "[]", r"result\.json holds no mapping"),
+        ("result.json", "\udcff", r"result\.json: is not UTF-8 text"),
     ],
 )
 def test_a_broken_file_is_refused_with_a_line(tmp_path, name, content, message):
     make_run(tmp_path)
-    (tmp_path / name).write_text(content)
+    (tmp_path / name).write_text(content, "utf-8", "surrogateescape")
 
     with pytest.raises(RunError, match=message):
         load_run(tmp_path)
