@@ -18,8 +18,6 @@ from numpy.typing import NDArray
 from .shirkers import SHIRKERS, Sample, Shirker, half_redrawn, redrawn, within
 from .task import Task
 
-_DRAWS = 2
-
 
 @dataclass(frozen=True, slots=True)
 class Check:
@@ -59,18 +57,21 @@ class Admission:
         return tuple(f"{check.name}: {check.reason}" for check in self.checks if not check.passed)
 
 
-def admit(task: Task, rng: np.random.Generator) -> Admission:
+def admit(task: Task, rng: np.random.Generator, draws: int = 2, inputs: Sequence[str] | None = None) -> Admission:
     """Puts a task to all tests.
 
     Args:
         task: The problem.
         rng: Source of the inputs; the verdict should not depend on it.
+        draws: How often each timed workload is drawn. A check workload that is like a timed one is not drawn too.
+        inputs: Which inputs are tried for whether they matter; None: all. Each costs three calls of the reference.
 
     Returns:
         The verdict. A task whose reference is not even sound is not tried further.
     """
-    pairs = [(each, True) for each in task.time_workloads for _ in range(_DRAWS)]
-    pairs += [(each, False) for each in task.check_workloads]
+    pairs = [(each, True) for each in task.time_workloads for _ in range(draws)]
+    timed = [(each.axes, each.distribution) for each in task.time_workloads]
+    pairs += [(each, False) for each in task.check_workloads if (each.axes, each.distribution) not in timed]
     samples = [Sample.drawn(task, workload, rng, timed) for workload, timed in pairs]
     sound = [
         Check("declared shapes", *_first_fault(samples, _shape_fault)),
@@ -83,7 +84,7 @@ def admit(task: Task, rng: np.random.Generator) -> Admission:
     matters = [
         Check(f"{kind} matters: {name}", *_refused(samples, change(name), rng))
         for kind, change in (("input", redrawn), ("half of input", half_redrawn))
-        for name in task.inputs
+        for name in (task.inputs if inputs is None else inputs)
     ]
     others = [
         Check("outputs spread", *_first_fault([each for each in samples if each.timed], _spread_fault)),

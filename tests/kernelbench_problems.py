@@ -51,6 +51,49 @@ def get_inputs():
 def get_init_inputs():
     return [7]
 """
+BUFFERS = """\
+import torch
+
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        for number in range(9):
+            self.register_buffer(f"used{number}" if number in (2, 3, 7) else f"unused{number}", torch.ones(7))
+
+    def forward(self, x):
+        return x * self.used2 - self.used3 + self.used7
+
+
+def get_inputs():
+    return [torch.randn(33, 7)]
+
+
+def get_init_inputs():
+    return []
+"""
+DEEP = """\
+import torch
+
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = torch.nn.ModuleList(torch.nn.Linear(9, 9) for _ in range(30))
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = x + layer(x)
+        return x
+
+
+def get_inputs():
+    return [torch.randn(33, 9)]
+
+
+def get_init_inputs():
+    return []
+"""
 
 
 def of_one_input(expression: str, rows: int = 16, columns: int = 32, before: str = "") -> str:
@@ -65,6 +108,8 @@ def of_one_input(expression: str, rows: int = 16, columns: int = 32, before: str
 TINY = of_one_input("torch.softmax(x, dim=1)", columns=40000)
 CONSTANT = of_one_input("x.amax(1, keepdim=True) - x.amax(1, keepdim=True).mean(1, keepdim=True)")
 POSITIVE = of_one_input("torch.relu(x)")
+LONG_SUMS = of_one_input("x.sum(1)", columns=4096)
+GREEDY = of_one_input("x * torch.empty(1 << 50)[:32]")
 RANDOM = of_one_input("torch.nn.functional.dropout(x)")
 SQUARES = of_one_input("(x * x).sum(1)", rows=4000)
 READS = of_one_input("x", before="open('/etc/passwd').read()\n")

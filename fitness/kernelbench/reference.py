@@ -19,12 +19,15 @@ from ..compiler import find_compiler
 from ..device.process import Arrays, DeviceProcess
 from ..disk import remove
 from ..errors import TaskError, ToolchainError
-from ..evaluation import JSON
+from ..evaluation import JSON, Status
+from ..memory import available_bytes
 from ..sandbox import Cell, Limits, find_sandbox
 from ..session import Failed
 
 _WORKER = Path(__file__).resolve().parent.parent / "workers" / "kernelbench.py"
 _MOST_BYTES = 1 << 34
+_COPIES = 32
+"""How many times the memory of its inputs, weights and outputs a problem takes while kernels are judged, at most."""
 
 
 class Reference:
@@ -46,7 +49,10 @@ class Reference:
         self._folder = Path(tempfile.mkdtemp(prefix="kernelwright-"))
         weakref.finalize(self, _put_away, self._running, self._folder)
         self.facts: JSON = {}
-        self.facts = self._ask({"command": "load", "sizes": self._sizes}, {})[0]
+        self.facts = self._ask(self._loading(), {})[0]
+
+    def _loading(self) -> JSON:
+        return {"command": "load", "sizes": self._sizes, "most_bytes": available_bytes() // _COPIES}
 
     def draw(self, seed: int) -> Arrays:
         """Returns inputs and weights.
@@ -79,11 +85,12 @@ class Reference:
                 if not self._running:
                     self._running.append(self._started())
                     if message["command"] != "load":
-                        self._request({"command": "load", "sizes": self._sizes}, {})
+                        self._request(self._loading(), {})
                 return self._request(message, arrays)
             except Failed as failure:
                 self._running.pop().close()
-                raise TaskError(f"the KernelBench problem fails: {failure.log.strip() or failure.status}") from failure
+                what = "is too large" if failure.status is Status.OUT_OF_MEMORY else "fails"
+                raise TaskError(f"the KernelBench problem {what}: {failure.log.strip() or failure.status}") from failure
 
     def _request(self, message: JSON, arrays: Mapping[str, Any]) -> tuple[JSON, Arrays]:
         (process,) = self._running
@@ -99,9 +106,9 @@ class Reference:
         sandbox = find_sandbox(find_compiler())
         home = "/scratch" if sandbox.mechanism == "bubblewrap" else str(folder)
         environment = {"HOME": home, "TMPDIR": home, "TORCHINDUCTOR_CACHE_DIR": f"{home}/inductor", "LC_ALL": "C"}
-        environment |= {"PATH": "/usr/bin:/bin", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+        environment |= {"PATH": "/usr/bin:/bin", "OMP_NUM_THREADS": str(len(os.sched_getaffinity(0)))}
         cell = Cell((*python_reads(), *find_compiler().reads), folder, environment, has_proc=True)
-        limits = Limits(self._timeout_s, 1 << 20, 0, file_bytes=1 << 30, descriptors=4096)
+        limits = Limits(self._timeout_s, 1 << 20, available_bytes(), file_bytes=1 << 30, descriptors=4096)
         ours, theirs = os.pipe(), os.pipe()
         try:
             command = (sys.executable, "-I", "-B", str(_WORKER))

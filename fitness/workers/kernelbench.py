@@ -3,8 +3,9 @@
 Started in the sandbox as ``python -I kernelbench.py``, in a scratch folder with ``problem.py``. Messages are those of
 `device`: JSON and raw arrays, nothing that is executed when it is read.
 
-Commands: ``load`` (the problem, with other values for its size constants), ``draw`` (inputs and weights of a seed),
-``run`` (the model in float64 on given arrays), ``time`` (the model in float32 as it is, or through ``torch.compile``).
+Commands: ``load`` (the problem, with other values for its size constants, if it has no more than so many bytes),
+``draw`` (inputs and weights of a seed), ``run`` (the model in float64 on given arrays), ``time`` (the model in float32
+as it is, or through ``torch.compile``).
 """
 
 import ast
@@ -23,16 +24,22 @@ CONSTANTS = (bool, int, float, str, type(None))
 DTYPES = ("float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8")
 
 
+class TooLarge(Exception):
+    """A problem takes more memory than there is."""
+
+
 class Problem:
     """The problem in ``problem.py``."""
 
-    def __init__(self, sizes):
+    def __init__(self, sizes, most_bytes):
         """Executes the source; module-level numbers called as in ``sizes`` get other values."""
         import torch
 
         self.torch = torch
         seeded(torch, 0)
-        self.module, self.source = executed(pathlib.Path("problem.py").read_text(encoding="utf-8"), sizes)
+        text = pathlib.Path("problem.py").read_text(encoding="utf-8")
+        refuse_large(torch, text, sizes, most_bytes)
+        self.module, self.source, _ = executed(text, sizes)
         missing = [name for name in ("Model", "get_inputs", "get_init_inputs") if name not in self.module]
         if missing:
             raise ValueError(f"the file defines no {missing[0]}: it is no KernelBench problem")
@@ -97,11 +104,12 @@ class Problem:
         """Returns what a kernel takes and gives."""
         self.used_buffers = frozenset()
         model, values = self.draw(1)
-        self.used_buffers = self.buffers_that_matter(model, values)
+        buffers = {name: each.clone() for name, each in model.named_buffers()}
+        outputs = self.outputs(model, values)
+        self.used_buffers = self.buffers_that_matter(model, values, outputs, buffers)
         tensors, constants = self.split(model, values)
         if not tensors:
             raise ValueError("it computes from nothing: get_inputs gives no tensor, and the model has no weights")
-        outputs = self.outputs(model, values)
         state = {self.spoken(key, dict.fromkeys(self.arguments)): key for key in self.state(model)}
         if clash := sorted(set(self.state(model)) - set(state.values())):
             raise ValueError(f"as an identifier, weight {clash[0]} has the name of another")
@@ -128,22 +136,31 @@ class Problem:
                 told = f"{form['name']} is {str(each.layout).removeprefix('torch.')} {form['dtype']} {form['shape']}"
                 raise ValueError(f"{told}; known are dense tensors with elements, of {', '.join(DTYPES)}")
 
-    def buffers_that_matter(self, model, values):
-        """Returns the names of the buffers whose values change the result."""
-        torch, found = self.torch, set()
-        before = self.outputs(model, values)
-        for name, buffer in dict(model.named_buffers()).items():
-            kept = buffer.clone()
-            with torch.no_grad():
-                buffer.copy_(~buffer if buffer.dtype == torch.bool else buffer + 1)
-                try:
-                    after = self.outputs(model, values)
-                except (RuntimeError, IndexError):
-                    after = {}
-                buffer.copy_(kept)
-            if not after or any(not torch.equal(before[each], after[each]) for each in before):
-                found.add(name)
-        return frozenset(found)
+    def buffers_that_matter(self, model, values, outputs, buffers):
+        """Returns the names of those buffers whose values change the outputs; halves that do not are left at once."""
+        if not buffers or not self.depend_on(model, values, outputs, buffers):
+            return frozenset()
+        if len(buffers) == 1:
+            return frozenset(buffers)
+        names = list(buffers)
+        halves = (names[: len(names) // 2], names[len(names) // 2 :])
+        parts = ({name: buffers[name] for name in half} for half in halves)
+        return frozenset().union(*(self.buffers_that_matter(model, values, outputs, part) for part in parts))
+
+    def depend_on(self, model, values, outputs, buffers):
+        """Whether the outputs are others when all these buffers hold other values."""
+        torch, own = self.torch, dict(model.named_buffers())
+        with torch.no_grad():
+            for step, (name, kept) in enumerate(buffers.items(), 1):
+                other = kept + step + torch.rand_like(kept) if kept.is_floating_point() else kept + step
+                own[name].copy_(~kept if kept.dtype == torch.bool else other)
+            try:
+                found = self.outputs(model, values)
+            except (RuntimeError, IndexError):
+                found = {}
+            for name, kept in buffers.items():
+                own[name].copy_(kept)
+        return not found or any(not torch.equal(outputs[name], found[name]) for name in outputs)
 
     def outputs(self, model, values):
         """Calls a model; returns its results by name."""
@@ -198,22 +215,83 @@ def executed(source, sizes):
     """Executes a module; whole numbers that it defines at its top level get the values in ``sizes``, if any.
 
     Returns:
-        Its names, and the source that does the same by itself.
+        Its names, the source that does the same by itself, and the numbers.
     """
-    module, known, lines, added = {"__name__": "problem"}, [], source.split("\n"), 0
+    module, known, lines, added = {"__name__": "problem"}, {}, source.split("\n"), 0
     for node in ast.parse(source, "problem.py").body:
         exec(compile(ast.Module([node], []), "problem.py", "exec"), module)  # this program is for that
         targets = node.targets if isinstance(node, ast.Assign) else []
         for name in [each.id for target in targets for each in ast.walk(target) if isinstance(each, ast.Name)]:
             if type(module.get(name)) is int:
-                known.append(name)
+                known[name] = module[name]
             if name in sizes and name in known:
-                module[name] = sizes[name]
+                known[name] = module[name] = sizes[name]
                 lines.insert(node.end_lineno + added, f"{name} = {sizes[name]}")
                 added += 1
     if unknown := sorted(set(sizes) - set(known)):
         raise ValueError(f"sizes: the problem has no number {unknown[0]!r}; it has {', '.join(known) or 'none'}")
-    return module, "\n".join(lines)
+    return module, "\n".join(lines), known
+
+
+def refuse_large(torch, text, sizes, most_bytes):
+    """Raises where a problem takes too much memory, before any of it is taken; says which sizes do.
+
+    Raises:
+        TooLarge: It has more than ``most_bytes`` of inputs, weights and outputs.
+    """
+    told = extent(torch, text, sizes)
+    if told is None or told[0] <= most_bytes:
+        return
+    size, numbers = told
+    smaller = smaller_sizes(torch, text, sizes, most_bytes)
+    hint = ",".join(f"{name}:{number}" for name, number in smaller.items())
+    raise TooLarge(
+        f"{size / 1e9:.3g} GB of inputs, weights and outputs, and memory to judge {most_bytes / 1e9:.2g} GB; "
+        + (f"smaller sizes do, e.g. 'task.sizes={{{hint}}}' " if hint else "task.sizes gives smaller numbers ")
+        + f"({listed(numbers)} now)"
+    )
+
+
+def extent(torch, text, sizes):
+    """Returns how many bytes of inputs, weights and outputs a problem has, and its numbers, without computing it.
+
+    None where its model needs numbers to know, or fails.
+    """
+    try:
+        with torch.device("meta"), torch.no_grad():
+            module, _, numbers = executed(text, sizes)
+            model, values = module["Model"](*module["get_init_inputs"]()), module["get_inputs"]()
+            made = model(*values)
+    except BaseException:  # noqa: BLE001  # what is wrong is told when it is run for real
+        return None
+    made = made if isinstance(made, tuple | list) else [made]
+    tensors = [each for each in (*values, *model.state_dict().values(), *made) if torch.is_tensor(each)]
+    return sum(each.nbytes for each in tensors), numbers
+
+
+def smaller_sizes(torch, text, sizes, most_bytes):
+    """Returns values for some numbers of a problem with which it is small enough: batches are halved, then the largest.
+
+    Empty where halving them does not do.
+    """
+    size, left = extent(torch, text, sizes)
+    found = dict(sizes)
+    while left := {name: number for name, number in left.items() if number > 1}:
+        name = next((each for each in left if each.startswith("batch")), max(left, key=left.__getitem__))
+        tried = {**found, name: left[name] // 2}
+        told = extent(torch, text, tried)
+        if told is None or told[0] >= size:
+            del left[name]
+            continue
+        found, size, left[name] = tried, told[0], tried[name]
+        if size <= most_bytes:
+            return found
+    return {}
+
+
+def listed(numbers):
+    """Returns the numbers of a problem in words."""
+    return ", ".join(f"{name} = {number}" for name, number in numbers.items()) or "it names no numbers"
 
 
 def plain(tensors):
@@ -224,7 +302,7 @@ def plain(tensors):
 def answer(state, message, arrays):
     """Obeys one command."""
     if message["command"] == "load":
-        state["problem"] = Problem(message["sizes"])
+        state["problem"] = Problem(message["sizes"], message["most_bytes"])
         return state["problem"].describe(), {}
     problem = state["problem"]
     if message["command"] == "draw":
@@ -232,9 +310,10 @@ def answer(state, message, arrays):
         return {}, plain(tensors)
     if message["command"] == "run":
         return {}, plain(problem.run(arrays, message["constants"]))
+    usual = problem.torch.get_num_threads()
     problem.torch.set_num_threads(message["threads"])
     taken = problem.time(message["seed"], message["compiled"], message["limit_s"])
-    problem.torch.set_num_threads(1)
+    problem.torch.set_num_threads(usual)
     return {"seconds": taken}, {}
 
 
@@ -267,8 +346,12 @@ def main():
         try:
             told, arrays = answer(state, *received)
             json.dumps(told)
+        except TooLarge as error:
+            told, arrays = {"failed": "out_of_memory", "log": str(error)}, {}
         except BaseException as error:  # noqa: BLE001  # whatever a foreign file raises is an answer, an exit too
             told, arrays = {"failed": "raised", "log": one_line(error)}, {}
+            if isinstance(error, MemoryError) or "can't allocate memory" in told["log"]:
+                told = {"failed": "out_of_memory", "log": f"{told['log']}; task.sizes gives smaller numbers"}
         pipes.write(told, arrays)
 
 

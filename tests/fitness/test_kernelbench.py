@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import math
+import re
 import shutil
 
 import numpy as np
@@ -13,6 +15,7 @@ from fitness import Calibration, Evaluator, Kernel, Status, TaskError
 from fitness.check import draw_inputs
 from fitness.kernelbench import KernelBench
 from fitness.languages import Cpp, Torch
+from fitness.memory import available_bytes
 from fitness.targets import Cpu, Interpret
 from kernelbench_problems import checkout
 
@@ -74,6 +77,51 @@ def test_state_that_no_result_depends_on_is_no_input(task):
     assert ["x", "keep", "bn_weight", "bn_bias"] == list(normed.inputs)
     assert {"out0": "float32", "out1": "int64"} == {name: spec.dtype for name, spec in normed.outputs.items()}
     assert normed.admission(stream()).admitted
+
+
+@TORCH
+def test_of_many_buffers_those_that_matter_are_inputs(task):
+    assert ["x", "used2", "used3", "used7"] == list(task(problems.BUFFERS).inputs)
+
+
+@TORCH
+def test_of_many_weights_a_few_are_tried(task):
+    tried = {check.name for check in task(problems.DEEP).admission(stream()).checks if " matters: " in check.name}
+
+    assert {"input matters: x", "half of input matters: x", "input matters: layers_0_weight"} <= tried
+    assert 2 * (1 + 8) == len(tried)
+
+
+@TORCH
+def test_a_sum_so_long_that_no_output_tells_how_exact_its_inputs_are_is_fit_for_search(task):
+    task(problems.LONG_SUMS).examine(stream())
+
+
+@TORCH
+@pytest.mark.parametrize(
+    ("source", "sizes"),
+    [
+        (problems.AFFINE, {"batch": 1 << 22, "features": 1 << 20}),
+        (problems.SQUARES, {"rows": 1 << 22, "columns": 1 << 24}),
+    ],
+    ids=["a batch", "no batch"],
+)
+def test_a_problem_that_is_too_large_is_refused_with_sizes_that_do(tmp_path, monkeypatch, source, sizes):
+    root = checkout(tmp_path, source)
+    monkeypatch.setattr("fitness.kernelbench.reference._COPIES", available_bytes() >> 14)
+
+    with pytest.raises(TaskError, match=r"is too large: .* GB of inputs, weights and outputs") as caught:
+        _ = KernelBench(1, 1, root, sizes=sizes).inputs
+    told = dict(each.split(":") for each in re.search(r"task\.sizes={(.*?)}", str(caught.value))[1].split(","))
+    smaller = KernelBench(1, 1, root, sizes={name: int(number) for name, number in told.items()})
+    held = sum(4 * math.prod(spec.shape) for spec in (*smaller.inputs.values(), *smaller.outputs.values()))
+    assert 1 << 13 < held <= 1 << 14
+
+
+@TORCH
+def test_a_model_that_takes_more_memory_than_there_is_is_too_large(task):
+    with pytest.raises(TaskError, match=r"is too large: .*\(line 6\); task.sizes gives smaller numbers"):
+        _ = task(problems.GREEDY).inputs
 
 
 @TORCH
