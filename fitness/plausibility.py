@@ -39,15 +39,16 @@ def check_roofline(task: Task, measurements: Sequence[Measurement], calibration:
             raise Failed(Status.SUSPECT, text)
 
 
-def check_idleness(idle_s: FloatArray, busy_s: FloatArray, trips: FloatArray) -> None:
+def check_idleness(idle_s: FloatArray, busy_s: FloatArray, trips: int) -> None:
     """A kernel has nothing to do between its answer and the next question.
 
-    Of three samples or more, a tenth is left out, and one at least: medians of times do not gain by so few.
+    Of three samples or more, a tenth is left out, and one at least: the median of their times does not gain by so few.
+    So they are those of one workload, or all that is left out might be in one.
 
     Args:
         idle_s: ``(samples,)`` CPU time that its process used then.
         busy_s: ``(samples,)`` wall time of its calls.
-        trips: ``(samples,)`` how often it was asked.
+        trips: How often it was asked in a sample.
 
     Raises:
         Failed: It answered before it was done, or looked at data ahead of time, or hindered its rival.

@@ -62,7 +62,6 @@ class Stopwatch:
         self._processors = (ctypes.c_int32 * len(processors))(*processors)
         self._pinned = secrets.choice(processors) if threads == 1 else NOT_PINNED
         self._flush = np.zeros(2 * last_level_cache_bytes() if settings.cache_regime == "cold" else 0, dtype=np.uint8)
-        self._idle: list[FloatArray] = []
         self._taken: list[tuple[Plan, Pool, Draw, NDArray[np.uint8]]] = []
         self._max_rel_error = 0.0
         self.failed_side = 0
@@ -98,29 +97,24 @@ class Stopwatch:
         place([plan], origin)
         trips = [max(1, math.ceil(self._precision.sample_s / (plan.sets * each))) for each in alone_s]
         deadline = time.monotonic() + budget_s
-        blocks: list[tuple[FloatArray, FloatArray]] = []
+        blocks: list[FloatArray] = []
         repeated, taken = 0, 0
         while True:
             wanted = self._precision.min_pairs if not blocks else max(4, self._precision.min_pairs // 2)
             wanted = min(wanted, self._precision.max_pairs - taken)
-            wall, cpu, again, deadline = self._block(plan, pool, trips, wanted, deadline)
-            blocks.append((wall, cpu))
-            repeated, taken = repeated + again, taken + wall.shape[1]
-            series = self._series(pool, plan, trips, blocks, repeated)
+            block, again, deadline = self._block(plan, pool, trips, wanted, deadline)
+            blocks.append(block)
+            net, cpu, idle, wall = np.concatenate(blocks, axis=2)
+            repeated, taken = repeated + again, net.shape[1]
+            check_idleness(idle[0], wall[0], trips[0])
+            calls = plan.sets * np.array([[trips[0]], [trips[1]]])
+            series = Series(pool.workload.name, net / calls, cpu / calls, trips[0] * plan.sets, repeated)
             if (
                 taken >= self._precision.max_pairs
                 or time.monotonic() >= deadline
                 or series.is_precise(self._precision.target, rng)
             ):
                 return series
-
-    def _series(
-        self, pool: Pool, plan: Plan, trips: list[int], blocks: list[tuple[FloatArray, FloatArray]], repeated: int
-    ) -> Series:
-        calls = np.array([[trips[0] * plan.sets], [trips[1] * plan.sets]], dtype=np.float64)
-        wall = np.concatenate([block[0] for block in blocks], axis=1) / calls * 1e-9
-        cpu = np.concatenate([block[1] for block in blocks], axis=1) / calls * 1e-9
-        return Series(pool.workload.name, wall, cpu, trips[0] * plan.sets, repeated)
 
     def _warm_up(self, index: int, plan: Plan, pool: Pool) -> float:
         """Two judged calls on the same data; returns the time of the second in s."""
@@ -163,7 +157,8 @@ class Stopwatch:
 
     def _block(
         self, plan: Plan, pool: Pool, trips: list[int], pairs: int, deadline: float
-    ) -> tuple[FloatArray, FloatArray, int, float]:
+    ) -> tuple[FloatArray, int, float]:
+        """Takes pairs; returns their `_seconds`, how many trips were taken again, and the new deadline."""
         samples = [(Sample * pairs)(), (Sample * pairs)()]
         output_bytes = sum(each.bytes for each in plan.buffer[: plan.buffers] if each.is_output)
         judged, copies = self._choose(plan, trips[0], pairs, output_bytes)
@@ -192,21 +187,21 @@ class Stopwatch:
             raise self._sides[timing.failed_side].failure(outcome)
         self.failed_side = 0
         self._taken += [(plan, pool, slot.draw, copy) for slot, copy in zip(judged, copies, strict=True) if slot.taken]
-        done = timing.pairs
-        self._idle.append(
-            np.array([(1e-9 * each.idle_ns, 1e-9 * each.wall_ns, trips[0]) for each in samples[0][:done]]).T
-        )
-        check_idleness(*np.concatenate(self._idle, axis=1))
-        wall = np.array([[self._net_ns(each) for each in side[:done]] for side in samples], dtype=np.float64)
+        return self._seconds(timing, samples, trips), timing.repeated, timing.deadline_ns * 1e-9
+
+    def _seconds(self, timing: Timing, samples: list[Any], trips: list[int]) -> FloatArray:
+        """Returns ``(4, 2, pairs)``: what samples took net, their CPU time, that of idling before, their wall time."""
+        taken = [side[: timing.pairs] for side in samples]
+        per_sample = np.array([[trips[0]], [trips[1]]])
+        net, cpu, idle, wall = np.array(
+            [[[self._net_ns(s), s.cpu_ns, s.idle_ns, s.wall_ns] for s in side] for side in taken], dtype=np.float64
+        ).transpose(2, 0, 1)
         # What a round trip costs is measured on both sides; a kernel that drags it out gains nothing by it.
-        wall -= min(timing.overhead_ns) * np.array([[trips[0]], [trips[1]]])
-        if self._threads == 1:
-            idle_ns = np.array([[each.idle_ns for each in side[:done]] for side in samples], dtype=np.float64)
-            wall += _work_ahead_ns(idle_ns, np.array([[trips[0]], [trips[1]]]))
-        cpu = np.array([[each.cpu_ns for each in side[:done]] for side in samples], dtype=np.float64)
-        if self._threads == 1:  # all on one processor: what is more than the wall time belongs to the round trips
-            cpu = np.minimum(cpu, wall)
-        return np.maximum(wall, 1.0), cpu, timing.repeated, timing.deadline_ns * 1e-9
+        net = net - min(timing.overhead_ns) * per_sample
+        if self._threads == 1:  # all on one processor: more CPU time than net time belongs to the round trips
+            net = net + _work_ahead_ns(idle, per_sample)
+            cpu = np.minimum(cpu, net)
+        return 1e-9 * np.array([np.maximum(net, 1.0), cpu, idle, wall])
 
     def _choose(self, plan: Plan, trips: int, pairs: int, output_bytes: int) -> tuple[Any, list[NDArray[np.uint8]]]:
         """Picks the calls that are judged: the last, and some that nobody can foresee."""

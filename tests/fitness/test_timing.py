@@ -3,10 +3,11 @@ import pytest
 
 from fitness import Calibration, Measurement
 from fitness.plausibility import check_idleness, check_roofline
-from fitness.series import Series
+from fitness.pool import Pool
+from fitness.series import Precision, Series
 from fitness.session import Failed
 from fitness.statistics import bootstrap_medians, ratio_interval
-from fitness.timing import _work_ahead_ns
+from fitness.timing import Stopwatch, _work_ahead_ns
 from small_task import Twice
 
 
@@ -73,9 +74,9 @@ def test_without_peaks_nothing_is_suspect():
     check_roofline(Twice(), [measured(1e-6)], Calibration({}, 0.01))
 
 
-def idle(*idle_s, busy_s=1e-3, trips=2.0):
+def idle(*idle_s, busy_s=1e-3, trips=2):
     """Has the check look at samples, of which each was idle for so long."""
-    check_idleness(np.array(idle_s), np.full(len(idle_s), busy_s), np.full(len(idle_s), trips))
+    check_idleness(np.array(idle_s), np.full(len(idle_s), busy_s), trips)
 
 
 @pytest.mark.parametrize("samples", [1, 2, 3, 10, 60])
@@ -98,6 +99,34 @@ def test_work_in_more_than_a_tenth_of_the_samples_is_suspect():
     idle(*[3e-3] * 2, *[4e-6] * 18)
     with pytest.raises(Failed, match="suspect"):
         idle(*[3e-3] * 3, *[4e-6] * 17)
+
+
+@pytest.fixture
+def watch(monkeypatch):
+    """A stopwatch whose blocks are queued: of each pair, how long the candidate was idle before."""
+    made = Stopwatch.__new__(Stopwatch)
+    made._task, made._precision, made._sides, made._threads = Twice(), Precision(max_pairs=20), (), 2
+    made.queued = []
+    monkeypatch.setattr(made, "_warm_up", lambda *_: 1e-3)
+
+    def block(plan, pool, trips, pairs, deadline):
+        idle_s = np.array([made.queued.pop(0) for _ in range(pairs)])
+        return np.array([[np.full(pairs, 1e-3)] * 2] * 2 + [[idle_s] * 2, [np.full(pairs, 1e-3)] * 2]), 0, deadline
+
+    monkeypatch.setattr(made, "_block", block)
+    return made
+
+
+def test_what_is_left_out_of_all_workloads_is_not_left_out_of_one(watch):
+    """Else a kernel with many workloads could work ahead in most samples of the last."""
+    task = Twice()
+    pool = Pool.draw(task, task.time_workloads[0], rng())
+    for quiet in range(9):
+        watch.queued = [4e-6] * 9 + [1e-3 * (quiet % 2)]
+        assert 10 == watch.measure(pool, 10.0, rng()).ratios.size
+    watch.queued = [1e-3] * 2 + [4e-6] * 8
+    with pytest.raises(Failed, match="suspect"):
+        watch.measure(pool, 10.0, rng())
 
 
 def test_work_ahead_is_a_part_of_the_sample_after_it():
