@@ -7,35 +7,33 @@ the artifact. ``run`` is called with ``{artifact}`` and ``{manifest}``; the mani
      "calls": [{"axes": {"M": 3}, "inputs":  [{"name": "x", "dtype": "float32", "shape": [3], "file": "0_x.bin"}],
                                   "outputs": [{"name": "y", "dtype": "float32", "shape": [3], "file": "0_y.bin"}]}]}
 
-It must run every call in order, write each output as raw little-endian bytes, and print one JSON object
-as its last line: ``{"status": "ok", "times_us": [[…], …]}`` with ``repeats`` times for each call, or
-``{"status": "crashed" | "out_of_memory" | "no_result", "log": "…"}``. An exit status other than 0 is a failure of
-``build``, and of ``run`` where it says ``ok``; another verdict of ``run``'s counts whatever its exit status. Files are
-relative to the current folder, which is a new one each time: programs and scripts need full paths. Outputs are poisoned
-before; this process judges them and never tells what is expected.
-What a command leaves running in its process group is ended with it.
+It must run every call in order, write each output as raw little-endian bytes, and print one JSON object as its last
+line: ``{"status": "ok", "times_us": [[…], …]}`` with ``repeats`` times for each call, or ``{"status": "crashed" |
+"out_of_memory" | "no_result", "log": "…"}``. ``repeats`` is 1: every call has data of its own, as one that is made
+again on the same could be answered from memory. An exit status other than 0 is a failure of ``build``, and of ``run``
+where it says ``ok``; another verdict of ``run``'s counts whatever its exit status. Files are relative to the current
+folder, one for each artifact: programs and scripts need full paths. Outputs are poisoned before; this process judges
+them and never tells what is expected. What a command leaves running in its process group is ended with it.
 """
 
 from __future__ import annotations
 
 import json
-import os
-import select
-import signal
+import secrets
 import subprocess
-import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .bench import Bench
 from .cache import Cache
-from .check import Findings, Instance
+from .check import Findings, Instance, expect
+from .command import MOST_SHOWN, end, last_object, run_command, words
 from .compare import judge, same_bits
 from .contest import Contest, Rival
 from .disk import Scratch, read_plain, remove
@@ -44,6 +42,7 @@ from .evaluation import JSON, Status
 from .gate import Gate
 from .logs import plain
 from .material import Material
+from .native import driver
 from .pool import Pool
 from .sandbox import Sandbox
 from .series import Series
@@ -54,13 +53,13 @@ from .target import Target
 from .task import Task, Workload
 
 SCHEMA = "kernelwright.external/1"
-_CALLS = 5
-_MOST_TEXT, _MOST_SHOWN = 1 << 26, 6000  # bytes that a command may print, and characters of them for people
-_LOOK_S = 0.5
+_CALLS = 5  # of a sample
 _PLACE = "it runs in a folder of its own, so give full paths"
 _LONGEST_US = 1e12
 _VERDICTS = {str(status): status for status in (Status.CRASHED, Status.OUT_OF_MEMORY, Status.NO_RESULT)}
 Arrays = dict[str, NDArray[Any]]
+Side = tuple[Path, Path, Artifact]
+"""A scratch folder, what the toolchain built in it, and of which artifact."""
 
 
 class ExternalBench(Bench):
@@ -91,7 +90,7 @@ class ExternalBench(Bench):
             instances = [
                 (case.workload, each) for case in material.cases for each in (case.instances[0], *case.instances)
             ]
-            outputs, _ = self._run(folder, built, artifact, instances, repeats=1)
+            outputs, _ = self._run(folder, built, artifact, instances)
         for (workload, instance), found in zip(instances, outputs, strict=True):
             worst = max(worst, _judge(found, instance, workload.name))
         count = 1 + len(material.cases[0].instances)
@@ -109,44 +108,54 @@ class ExternalBench(Bench):
             Failed: The first did something that ends it.
             Rival: The second did.
         """
-        worst = 0.0
         with self._built(first) as one, self._built(second) as other:
-            series = []
-            for pool in material.pools:
-                taken: list[tuple[float, float]] = []
-                deadline = time.monotonic() + self.settings.time_limit_s / len(material.pools)
-                while len(taken) < self.settings.min_pairs or time.monotonic() < deadline:
-                    medians = [0.0, 0.0]
-                    for side in (0, 1) if len(taken) % 2 == 0 else (1, 0):
-                        try:
-                            medians[side], error = self._time((one, other)[side], (first, second)[side], pool)
-                        except Failed as failure:
-                            if side:
-                                raise Rival(failure) from failure
-                            raise
-                        worst = worst if side else max(worst, error)
-                    taken.append((medians[0], medians[1]))
-                    if len(taken) >= self.settings.max_pairs:
-                        break
-                wall: FloatArray = np.array(taken, dtype=np.float64).T
-                series.append(Series(pool.workload.name, wall, wall, _CALLS, 0))
-        return Contest(tuple(series), worst, False)
+            sides = ((*one, first), (*other, second))
+            share_s = self.settings.time_limit_s / len(material.pools)
+            found = [self._pairs(sides, pool, share_s) for pool in material.pools]
+        return Contest(tuple(series for series, _ in found), max(error for _, error in found), False)
+
+    def _pairs(self, sides: tuple[Side, Side], pool: Pool, limit_s: float) -> tuple[Series, float]:
+        """Times both sides in turn, on the same data in a pair; returns also the largest error of the first."""
+        taken: list[tuple[float, float]] = []
+        worst, deadline = 0.0, time.monotonic() + limit_s
+        while len(taken) < self.settings.min_pairs or time.monotonic() < deadline:
+            calls, judged = self._unseen(pool)
+            medians = [0.0, 0.0]
+            for side in (0, 1) if len(taken) % 2 == 0 else (1, 0):
+                try:
+                    medians[side], error = self._time(sides[side], pool.workload, calls, judged)
+                except Failed as failure:
+                    if side:
+                        raise Rival(failure) from failure
+                    raise
+                worst = worst if side else max(worst, error)
+            taken.append((medians[0], medians[1]))
+            if len(taken) >= self.settings.max_pairs:
+                break
+        wall: FloatArray = np.array(taken, dtype=np.float64).T
+        return Series(pool.workload.name, wall, wall, _CALLS, 0), worst
+
+    def _unseen(self, pool: Pool) -> tuple[list[Instance], int]:
+        """Draws the data of the calls of a pair; of one of them, nobody knows which, it is known what must come out."""
+        inputs = pool.unseen(driver(self.sandbox.compiler), _CALLS)
+        judged = secrets.randbelow(_CALLS)
+        known = expect(self.task, pool.workload, inputs[judged])
+        return [Instance(each, *(known if at == judged else ({}, {}))) for at, each in enumerate(inputs)], judged
 
     def peaks(self) -> tuple[float | None, float | None]:
         """Returns the target's configured peaks; nothing is bounded by those that are not."""
         peak = getattr(self.target, "peak", None)
         return (peak.bytes_per_s, peak.flops_per_s) if peak else (None, None)
 
-    def _time(self, side: tuple[Path, Path], artifact: Artifact, pool: Pool) -> tuple[float, float]:
-        """Returns the median time of a call in s, and the error of its judged output."""
+    def _time(self, side: Side, workload: Workload, calls: Sequence[Instance], judged: int) -> tuple[float, float]:
+        """Returns the median time of a call in s, and the error of the judged one's outputs."""
         start = time.monotonic()
-        entry = pool.entries[0]
-        (outputs,), times = self._run(*side, artifact, [(pool.workload, entry)], repeats=_CALLS)
+        outputs, times_us = self._run(*side, [(workload, each) for each in calls])
         wall_us = (time.monotonic() - start) * 1e6
-        error = _judge(outputs, entry, f"{pool.workload.name}, a timed call")
-        if sum(times[0]) > wall_us or min(times[0]) <= 0:
-            raise Failed(Status.SUSPECT, f"claims {sum(times[0]):.0f} µs within {wall_us:.0f} µs", error)
-        return float(np.median(times[0])) * 1e-6, error
+        error = _judge(outputs[judged], calls[judged], f"{workload.name}, a timed call")
+        if sum(times_us) > wall_us or min(times_us) <= 0:
+            raise Failed(Status.SUSPECT, f"claims {sum(times_us):.0f} µs within {wall_us:.0f} µs", error)
+        return float(np.median(times_us)) * 1e-6, error
 
     @contextmanager
     def _built(self, artifact: Artifact) -> Iterator[tuple[Path, Path]]:
@@ -159,28 +168,26 @@ class ExternalBench(Bench):
             fields = {"source": source.name, "artifact": built.name, "arch": self.target.arch}
             done = self._command("build", fields, folder, self.settings.build_timeout_s, Status.BUILD_TIMEOUT)
             if done.returncode != 0 or not built.exists():
-                raise Failed(Status.BUILD_FAILED, f"{_words(done)}\n{_no_artifact(done.returncode)}".strip())
+                raise Failed(Status.BUILD_FAILED, f"{words(done)}\n{_no_artifact(done)}".strip())
             yield folder, built
 
     def _run(
-        self, folder: Path, built: Path, artifact: Artifact, calls: Sequence[tuple[Workload, Instance]], repeats: int
-    ) -> tuple[list[Arrays], list[list[float]]]:
-        """Runs calls in one process of the toolchain; returns outputs and times in µs, by call."""
-        manifest = self._write(folder, artifact, calls, repeats)
+        self, folder: Path, built: Path, artifact: Artifact, calls: Sequence[tuple[Workload, Instance]]
+    ) -> tuple[list[Arrays], list[float]]:
+        """Runs calls in one process of the toolchain; returns the outputs and the time in µs of each."""
+        manifest = self._write(folder, artifact, calls)
         fields = {"artifact": built.name, "manifest": manifest.name, "arch": self.target.arch}
         done = self._command("run", fields, folder, self.settings.run_timeout_s, Status.RUN_TIMEOUT)
-        answer = _last_object(done.stdout)
+        answer = last_object(done)
         if answer is None or (answer.get("status") == "ok" and done.returncode != 0):
             status = Status.CRASHED if done.returncode < 0 else Status.NO_RESULT
             told = "" if answer else "; its last line is no JSON object with a status"
-            raise Failed(status, f"{_words(done)}\nrun {_end(done.returncode)}{told}".strip())
+            raise Failed(status, f"{words(done)}\nrun {end(done)}{told}".strip())
         if answer.get("status") != "ok":
             raise _failure(answer)
-        return self._read(folder, calls), _times(answer.get("times_us"), len(calls), repeats)
+        return self._read(folder, calls), _times(answer.get("times_us"), len(calls))
 
-    def _write(
-        self, folder: Path, artifact: Artifact, calls: Sequence[tuple[Workload, Instance]], repeats: int
-    ) -> Path:
+    def _write(self, folder: Path, artifact: Artifact, calls: Sequence[tuple[Workload, Instance]]) -> Path:
         entries = []
         for index, (workload, instance) in enumerate(calls):
             for name, array in instance.inputs.items():
@@ -197,7 +204,7 @@ class ExternalBench(Bench):
             ]
             axes = {axis: workload.axes[axis] for axis in self.task.axes}
             entries.append({"axes": axes, "inputs": inputs, "outputs": outputs})
-        content = {"schema": SCHEMA, "entry_point": artifact.entry_point, "repeats": repeats, "calls": entries}
+        content = {"schema": SCHEMA, "entry_point": artifact.entry_point, "repeats": 1, "calls": entries}
         path = folder / "manifest.json"
         _write_anew(path, json.dumps(content).encode())
         return path
@@ -225,63 +232,16 @@ class ExternalBench(Bench):
     ) -> subprocess.CompletedProcess[str]:
         template: Sequence[str] = getattr(self.target, which)
         argv = [part.format(**fields) for part in template]
-        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:  # a pipe may be held by who stays behind
-            try:
-                process = subprocess.Popen(
-                    argv, cwd=folder, stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True
-                )
-            except OSError as error:
-                told = f"target.{which}: {argv[0]!r} does not start ({error.strerror or error}); {_PLACE}"
-                raise TargetUnavailable(told) from error
-            try:
-                is_late = not _ends(process, timeout_s, (out, err))
-            finally:  # also when this program is stopped
-                with suppress(ProcessLookupError):
-                    os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
-            if is_late:
-                raise Failed(late, f"stopped after {timeout_s:g} s")
-            if max(map(_size, (out, err))) > _MOST_TEXT:
-                raise Failed(Status.NO_RESULT, f"stopped: it printed more than {_MOST_TEXT >> 20} MiB")
-            return subprocess.CompletedProcess(argv, process.returncode, _text(out), _text(err))
+        try:
+            return run_command(argv, folder, timeout_s, late)
+        except OSError as error:
+            told = f"target.{which}: {argv[0]!r} does not start ({error.strerror or error}); {_PLACE}"
+            raise TargetUnavailable(told) from error
 
 
-def _ends(process: subprocess.Popen[bytes], timeout_s: float, printed: Sequence[IO[bytes]]) -> bool:
-    """Returns whether a process ends in time, or prints too much; it is not reaped, so its group is still its own."""
-    deadline = time.monotonic() + timeout_s
-    end = os.pidfd_open(process.pid)
-    try:
-        poll = select.poll()
-        poll.register(end, select.POLLIN)
-        while (left_s := deadline - time.monotonic()) > 0:
-            if poll.poll(min(left_s, _LOOK_S) * 1e3) or max(map(_size, printed)) > _MOST_TEXT:
-                return True
-        return False
-    finally:
-        os.close(end)
-
-
-def _size(file: IO[bytes]) -> int:
-    return os.fstat(file.fileno()).st_size
-
-
-def _text(file: IO[bytes]) -> str:
-    file.seek(0)
-    return file.read().decode("utf-8", "replace")
-
-
-def _words(done: subprocess.CompletedProcess[str]) -> str:
-    """Returns the end of what a command printed, for people and models."""
-    return plain((done.stdout + done.stderr)[-_MOST_SHOWN:], _MOST_SHOWN)
-
-
-def _end(returncode: int) -> str:
-    return f"ended by signal {-returncode}" if returncode < 0 else f"ended with exit status {returncode}"
-
-
-def _no_artifact(returncode: int) -> str:
+def _no_artifact(done: subprocess.CompletedProcess[str]) -> str:
     """Returns why there is nothing to run."""
-    return f"build {_end(returncode)}" if returncode else "build ended well, but wrote no file {artifact}"
+    return f"build {end(done)}" if done.returncode else "build ended well, but wrote no file {artifact}"
 
 
 def _failure(answer: JSON) -> Failed:
@@ -289,7 +249,7 @@ def _failure(answer: JSON) -> Failed:
     status, log = str(answer.get("status")), str(answer.get("log") or "")
     known = _VERDICTS.get(status)
     told = log if known else f"{log}\nits status is {status[:80]!r}, not ok, {', '.join(_VERDICTS)}".strip()
-    return Failed(known or Status.CRASHED, plain(told, _MOST_SHOWN))
+    return Failed(known or Status.CRASHED, plain(told, MOST_SHOWN))
 
 
 def _write_anew(path: Path, data: bytes) -> None:
@@ -300,19 +260,17 @@ def _write_anew(path: Path, data: bytes) -> None:
     path.write_bytes(data)
 
 
-def _times(found: Any, calls: int, repeats: int) -> list[list[float]]:
-    """Reads the times of each call, in µs.
+def _times(found: Any, calls: int) -> list[float]:
+    """Reads the time of each call, in µs.
 
     Raises:
         Failed: They are not that many finite numbers.
     """
     lists = found if isinstance(found, list) and all(isinstance(each, list) for each in found) else []
     numbers = [value for each in lists for value in each if type(value) in (int, float) and abs(value) < _LONGEST_US]
-    if [len(each) for each in lists] != [repeats] * calls or len(numbers) != repeats * calls:
-        raise Failed(
-            Status.NO_RESULT, f"times_us must have a list of {repeats} finite numbers for each of {calls} calls"
-        )
-    return [[float(value) for value in each] for each in lists]
+    if [len(each) for each in lists] != [1] * calls or len(numbers) != calls:
+        raise Failed(Status.NO_RESULT, f"times_us must have a list of one finite number for each of {calls} calls")
+    return [float(value) for value in numbers]
 
 
 def _judge(outputs: Arrays, instance: Instance, label: str) -> float:
@@ -320,13 +278,3 @@ def _judge(outputs: Arrays, instance: Instance, label: str) -> float:
     if not verdict.is_right:
         raise Failed(Status.WRONG_VALUE, f"{label}: {verdict.reason}", verdict.max_rel_error)
     return verdict.max_rel_error
-
-
-def _last_object(text: str) -> JSON | None:
-    for line in reversed(text.strip().splitlines()):
-        try:
-            answer = json.loads(line)
-        except (ValueError, RecursionError):  # brackets within brackets
-            return None
-        return answer if isinstance(answer, dict) else None
-    return None

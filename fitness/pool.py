@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -48,6 +49,14 @@ class Pool:
             else:
                 buffer.blend, buffer.element = _choice_of(arrays)
         return plan
+
+    def unseen(self, driver: ctypes.CDLL, calls: int) -> list[dict[str, NDArray[Any]]]:
+        """Returns inputs of as many calls: new ones where they can be mixed, and never the same twice in a row."""
+        plan, count, start = self.plan(), len(self.entries), secrets.randbelow(len(self.entries))
+        firsts = [(start + call) % count for call in range(calls)]
+        others = [(first + 1 + secrets.randbelow(count - 1)) % count for first in firsts]
+        pairs = zip(firsts, others, strict=True)
+        return [self.inputs(driver, plan, Draw((ctypes.c_uint32 * 2)(*pair), secrets.randbits(64))) for pair in pairs]
 
     def inputs(self, driver: ctypes.CDLL, plan: Plan, draw: Draw) -> dict[str, NDArray[Any]]:
         """Returns the very inputs that a call got."""

@@ -63,6 +63,28 @@ def test_verdicts(evaluator, name):
     assert expected == evaluation.status, evaluation.log
 
 
+def test_no_timed_call_is_made_on_data_that_its_process_has_met(evaluator):
+    """Who remembers the last answer was 250 times as fast."""
+    remembers = KERNELS["honest"][0].replace(
+        "{",
+        "{ static float last[64 * 256]; if (M * N == 64 * 256) { if (!memcmp(last, x, sizeof last)) abort(); "
+        "memcpy(last, x, sizeof last); }",
+        1,
+    )
+    evaluation = judged(evaluator, "#include <cstdlib>\n#include <cstring>\n" + remembers)
+
+    assert Status.OK == evaluation.status, evaluation.log
+
+
+def test_who_computes_only_the_first_timed_calls_is_wrong(evaluator):
+    """One call of five is judged in each pair."""
+    lazy = KERNELS["honest"][0].replace("{", "{ static int calls; if (M * N == 64 * 256 && ++calls > 1) return; ", 1)
+    made, calibration = evaluator
+    longer = Evaluator(made.task, made.target, ExternalLanguage(), min_pairs=10, max_pairs=10)
+
+    assert Status.WRONG_VALUE == longer.evaluate(Kernel(lazy, "mtia_cpp"), calibration).status
+
+
 def test_times_come_from_the_toolchain_and_say_that_it_confines(evaluator):
     evaluation = judged(evaluator, KERNELS["honest"][0])
 
