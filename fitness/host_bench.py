@@ -64,9 +64,10 @@ class HostBench(Bench):
             Failed: It is not right.
             FitnessError: The machine failed.
         """
-        with self.session(artifact, material.layout.bytes, device) as session:
+        layout = material.layout
+        with self.session(artifact, layout.bytes, device) as session:
             session.load()
-            findings = check(session, material.layout)
+            findings = check(session, layout)
         if self.target.measures_time:
             static = host_metrics(artifact.path, self.sandbox)
             findings.static = lambda: static

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -17,13 +18,13 @@ class Material:
     """All data that a kernel of one task is judged by. It stays in the parent.
 
     Attributes:
+        task: The problem.
         cases: Check sizes, and hidden ones.
-        layout: Where their buffers lie.
         pools: Inputs of the timed workloads.
     """
 
+    task: Task
     cases: tuple[Case, ...]
-    layout: Layout
     pools: tuple[Pool, ...]
 
     @classmethod
@@ -34,7 +35,12 @@ class Material:
             TaskError: The task's reference or its inputs are not what it declares.
         """
         cases = make_cases(task, [*task.check_workloads, *task.hidden_workloads(rng)], rng)
-        return cls(cases, Layout(task, cases), tuple(Pool.draw(task, each, rng) for each in task.time_workloads))
+        return cls(task, cases, tuple(Pool.draw(task, each, rng) for each in task.time_workloads))
+
+    @cached_property
+    def layout(self) -> Layout:
+        """Where the buffers of the cases lie in an arena; it copies what must come out, of which a GPU has no use."""
+        return Layout(self.task, self.cases)
 
 
 def secret_generator() -> np.random.Generator:

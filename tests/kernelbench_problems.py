@@ -51,6 +51,27 @@ def get_inputs():
 def get_init_inputs():
     return [7]
 """
+BIAS_TAKEN_OUT = """\
+import torch
+
+
+class Model(torch.nn.Module):
+    def __init__(self, features):
+        super().__init__()
+        self.linear = torch.nn.Linear(features, features)
+        self.norm = torch.nn.BatchNorm1d(features)
+
+    def forward(self, x):
+        return self.norm(self.linear(x))
+
+
+def get_inputs():
+    return [torch.randn(33, 9)]
+
+
+def get_init_inputs():
+    return [9]
+"""
 BUFFERS = """\
 import torch
 

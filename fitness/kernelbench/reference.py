@@ -26,7 +26,7 @@ from ..session import Failed
 
 _WORKER = Path(__file__).resolve().parent.parent / "workers" / "kernelbench.py"
 _MOST_BYTES = 1 << 34
-_COPIES = 32
+_COPIES = 40
 """How many times the memory of its inputs, weights and outputs a problem takes while kernels are judged, at most."""
 
 

@@ -93,6 +93,15 @@ def test_of_many_weights_a_few_are_tried(task):
 
 
 @TORCH
+def test_that_a_bias_is_taken_out_again_is_advice(task):
+    checks = {check.name: check for check in task(problems.BIAS_TAKEN_OUT).admission(stream()).checks}
+
+    assert checks["input matters: linear_bias"].passed
+    assert checks["input matters: linear_bias"].reason.startswith("only advice: within tolerance")
+    assert not checks["input matters: linear_weight"].reason
+
+
+@TORCH
 def test_a_sum_so_long_that_no_output_tells_how_exact_its_inputs_are_is_fit_for_search(task):
     task(problems.LONG_SUMS).examine(stream())
 
