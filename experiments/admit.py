@@ -38,7 +38,7 @@ keys of this command:
 keys of the configuration that matter here: task.*, language, target, evaluator.*, seed
 example:
   python -m experiments.admit task=softmax
-  python -m experiments.admit task=kernelbench level=1 problem=36 root=KernelBench
+  python -m experiments.admit task=kernelbench level=1 problem=2 root=KernelBench
 
 exit status: 0 all are fit for search, 1 one is not, or the machine is broken, 2 wrong usage
 """
