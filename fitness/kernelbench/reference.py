@@ -52,7 +52,13 @@ class Reference:
         self.facts = self._ask(self._loading(), {})[0]
 
     def _loading(self) -> JSON:
-        return {"command": "load", "sizes": self._sizes, "most_bytes": available_bytes() // _COPIES}
+        available = available_bytes()
+        return {
+            "command": "load",
+            "sizes": self._sizes,
+            "most_bytes": available // _COPIES,
+            "memory_bytes": available,
+        }
 
     def draw(self, seed: int) -> Arrays:
         """Returns inputs and weights.
@@ -108,7 +114,7 @@ class Reference:
         environment = {"HOME": home, "TMPDIR": home, "TORCHINDUCTOR_CACHE_DIR": f"{home}/inductor", "LC_ALL": "C"}
         environment |= {"PATH": "/usr/bin:/bin", "OMP_NUM_THREADS": str(len(os.sched_getaffinity(0)))}
         cell = Cell((*python_reads(), *find_compiler().reads), folder, environment, has_proc=True)
-        limits = Limits(self._timeout_s, 1 << 20, available_bytes(), file_bytes=1 << 30, descriptors=4096)
+        limits = Limits(self._timeout_s, 1 << 20, 0, file_bytes=1 << 30, descriptors=4096)
         ours, theirs = os.pipe(), os.pipe()
         try:
             command = (sys.executable, "-I", "-B", str(_WORKER))

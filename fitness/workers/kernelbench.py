@@ -3,7 +3,7 @@
 Started in the sandbox as ``python -I kernelbench.py``, in a scratch folder with ``problem.py``. Messages are those of
 `device`: JSON and raw arrays, nothing that is executed when it is read.
 
-Commands: ``load`` (the problem, with other values for its size constants, if it has no more than so many bytes),
+Commands: ``load`` (the problem, with other values for its size constants, if it fits into so many bytes of memory),
 ``draw`` (inputs and weights of a seed), ``run`` (the model in float64 on given arrays), ``time`` (the model in float32
 as it is, or through ``torch.compile``).
 """
@@ -17,6 +17,7 @@ import math
 import os
 import pathlib
 import random
+import resource
 import time
 import traceback
 
@@ -302,6 +303,9 @@ def plain(tensors):
 def answer(state, message, arrays):
     """Obeys one command."""
     if message["command"] == "load":
+        import torch  # noqa: F401  # its libraries are mapped before memory is limited: they take none
+
+        resource.setrlimit(resource.RLIMIT_DATA, (message["memory_bytes"],) * 2)
         state["problem"] = Problem(message["sizes"], message["most_bytes"])
         return state["problem"].describe(), {}
     problem = state["problem"]
