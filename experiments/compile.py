@@ -14,14 +14,14 @@ from functools import partial
 from pathlib import Path
 
 from evolve import json_text
-from fitness import Status, TaskError, languages
+from fitness import Language, Status, TaskError
 from fitness.ahead import AheadLanguage, compile_ahead
 from fitness.tasks import RowSum
 
 from . import faults
 from .build import make
 from .composition import command_line
-from .evaluate import read_kernel
+from .evaluate import our_languages, read_kernel
 from .faults import ConfigError, RunError
 from .names import check_import_names
 
@@ -57,23 +57,19 @@ def _command(argv: Sequence[str]) -> int:
     )
     own, config = command_line(argv, parser, {"kernel": False, "arch": True})
     with redirect_stdout(sys.stderr):
-        task, language = make(config, "task"), make(config, "language")
+        task = make(config, "task")
+        language: Language = make(config, "language")
         if not isinstance(language, AheadLanguage):
-            choose = f"choose from {', '.join(_ahead())}, or judge it where it runs: python -m experiments.evaluate"
+            ahead = ", ".join(each.name for each in our_languages() if isinstance(each, AheadLanguage))
+            choose = f"choose from {ahead}, or judge it where it runs: python -m experiments.evaluate"
             raise ConfigError(f"language={language.name} does not compile ahead of time; {choose}")
         path = own.get("kernel")
-        kernel = read_kernel(Path(path), task, language.name) if path else task.seed_kernel(language.name)
+        kernel = read_kernel(Path(path), task, language) if path else task.seed_kernel(language.name)
         compilation = compile_ahead(kernel, task, language, own["arch"])
         if compilation.status is Status.BUILD_FAILED:
             _check_arch(language, own["arch"])
     print(json_text(compilation.to_json()))
     return 0
-
-
-def _ahead() -> list[str]:
-    """Returns the names of our languages that compile ahead of time."""
-    made = [getattr(languages, name)() for name in languages.__all__]
-    return sorted(each.name for each in made if isinstance(each, AheadLanguage))
 
 
 def _check_arch(language: AheadLanguage, arch: str) -> None:

@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 
 from evolve import json_text
-from fitness import Evaluation, Kernel, Task, TaskError, read_source
+from fitness import Evaluation, Kernel, Language, Task, TaskError, languages, read_source
 
 from . import faults
 from .build import Problem, build_problem
@@ -38,17 +38,28 @@ exit status: 0 whatever the verdict, 1 broken machine, 2 wrong usage
 """
 
 
-def read_kernel(path: Path, task: Task, language: str) -> Kernel:
+def read_kernel(path: Path, task: Task, language: Language) -> Kernel:
     """Reads a source file as a kernel that has the entry point of the task's seed.
 
     Raises:
-        ConfigError: There is no such file, or it holds no text.
+        ConfigError: There is no such file, it holds no text, or its name is that of another language's.
     """
+    meant = [each.name for each in our_languages() if each.suffix == path.suffix]
+    is_plain_cpp = (path.suffix, language.grammar) == (".cpp", "cpp")  # many call their CUDA and HIP so
+    if meant and path.suffix != language.suffix and not is_plain_cpp:
+        choose = f"choose language={' or language='.join(meant)}"
+        raise ConfigError(f"kernel: {path.name} is not written in {language.name}; {choose}")
     try:
         source = read_source(path)
     except TaskError as fault:
         raise ConfigError(f"kernel: {fault}") from fault
-    return Kernel(source, language, task.seed_kernel(language).entry_point)
+    return Kernel(source, language.name, task.seed_kernel(language.name).entry_point)
+
+
+def our_languages() -> list[Language]:
+    """Returns one of each language that comes with the project, in the order of their names."""
+    made: list[Language] = [getattr(languages, name)() for name in languages.__all__]
+    return sorted(made, key=lambda each: each.name)
 
 
 def evaluate(kernel: Kernel, problem: Problem) -> Evaluation:
@@ -86,7 +97,7 @@ def _command(argv: Sequence[str]) -> int:
     check_settings(config)
     with redirect_stdout(sys.stderr):
         problem = build_problem(config)
-        evaluation = evaluate(read_kernel(Path(own["kernel"]), problem.task, problem.language.name), problem)
+        evaluation = evaluate(read_kernel(Path(own["kernel"]), problem.task, problem.language), problem)
     print(json_text(evaluation.to_json()))
     return 0
 

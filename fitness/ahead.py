@@ -19,7 +19,7 @@ from .disk import Scratch
 from .errors import TaskError, ToolchainError
 from .evaluation import JSON, Status
 from .kernel import Kernel
-from .logs import plain
+from .logs import killed_by, plain
 from .policy import screen
 from .sandbox import Cell, Completed, Limits, find_sandbox
 from .session import Failed
@@ -134,8 +134,8 @@ def compile_ahead(
         build = language.build_ahead(kernel, task, arch, workdir)
         done = _run(build, workdir, timeout_s)
         status, log = _status(done), plain(done.log)
-        if done.status is None and not done.flooded:
-            log = f"the compiler was stopped after {timeout_s:g} s\n{log}".strip()
+        if status is not Status.OK and not done.flooded:
+            log = f"{_ending(done.status, timeout_s)}\n{log}".strip()
         for path in workdir.iterdir():  # a candidate's module has run there: a pipe would never be read to its end
             if path.is_symlink() or not (path.is_file() or path.is_dir()):
                 path.unlink()
@@ -198,6 +198,15 @@ def _status(done: Completed) -> Status:
     if (os.WIFSIGNALED(done.status) and os.WTERMSIG(done.status) == 9) or "MemoryError" in done.log:
         return Status.OUT_OF_MEMORY
     return Status.BUILD_FAILED
+
+
+def _ending(status: int | None, timeout_s: float) -> str:
+    """Returns how a compiler ended, where its own words may say nothing: empty for an exit code that it chose."""
+    if status is None:
+        return f"the compiler was stopped after {timeout_s:g} s"
+    if os.WIFSIGNALED(status):
+        return f"the compiler was {killed_by(status)}"
+    return ""
 
 
 def python_reads() -> tuple[Path, ...]:

@@ -242,7 +242,7 @@ class Evaluator:
         with self._lock:
             self._evaluations += 1
             due = self.settings.null_every and self._evaluations % self.settings.null_every == 0
-        if due:
+        if due and self.target.measures_time:
             self._floor = _twice(lambda: self._null_test(device, 1))[1]
 
 

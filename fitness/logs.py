@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import posixpath
 import re
+import signal
 
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b[@-_]|[\x00-\x08\x0b-\x1f\x7f]")
 _OWN = re.compile(r"^(?:In file included from )?(?:\./)?kernel\.\w+:")
@@ -40,6 +42,13 @@ def plain(text: str, limit: int = 20000) -> str:
     What is no Unicode character, as half of a surrogate pair, becomes a question mark: a record can be encoded.
     """
     return _clipped(_without_paths(_ANSI.sub("", text.encode("utf-8", "replace").decode())), limit)
+
+
+def killed_by(status: int) -> str:
+    """Returns which signal a wait status tells of; most of those for real time have no name."""
+    number = os.WTERMSIG(status)
+    named = number in {*signal.Signals}
+    return f"killed by {signal.Signals(number).name if named else f'signal {number}'}"
 
 
 def _clipped(text: str, limit: int) -> str:

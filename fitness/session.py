@@ -15,7 +15,7 @@ from .confined import Confined
 from .errors import MachineError, SandboxError
 from .evaluation import Status
 from .language import Kind
-from .logs import plain
+from .logs import killed_by, plain
 from .native import (
     CALL,
     FINE,
@@ -188,7 +188,7 @@ class Session:
             return Failed(Status.RUN_TIMEOUT, _join(f"stopped after {self._limits.cpu_s} s of CPU time", log))
         if self.arena.was_refused_memory:
             return Failed(Status.OUT_OF_MEMORY, _join("an allocation was refused, then it crashed", log))
-        return Failed(Status.CRASHED, _join(f"killed by {signal.Signals(number).name}", log))
+        return Failed(Status.CRASHED, _join(killed_by(status), log))
 
     def cpu_s_used(self) -> float:
         """CPU time of the process, as the system told after its end; 0 before."""

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from ..confined import Confined
 from ..disk import too_much, used_bytes
 from ..evaluation import JSON, Status
+from ..logs import killed_by
 from ..session import Failed
 
 Arrays = dict[str, NDArray[Any]]
@@ -153,7 +154,7 @@ class DeviceProcess:
         log = self._confined.log
         if status is None or os.WIFEXITED(status):
             return Failed(Status.NO_RESULT, f"it ended without delivering outputs\n{log}".strip())
-        return Failed(Status.CRASHED, f"killed by signal {os.WTERMSIG(status)}\n{log}".strip())
+        return Failed(Status.CRASHED, f"{killed_by(status)}\n{log}".strip())
 
     def close(self) -> None:
         """Kills the process with all that it started, and waits until all of it is gone."""

@@ -190,7 +190,7 @@ class DeviceSession:
             raise Failed(Status.WRONG_SHAPE, f"number of its outputs: {found} instead of {len(self.task.outputs)}")
         for form, (axes, name, spec) in zip(forms, declared, strict=True):
             if not form.get("plain"):
-                raise Failed(Status.TAMPERED, f"output {name} is no plain tensor but {form.get('type')}")
+                raise Failed(Status.WRONG_SHAPE, f"output {name} is no plain tensor of numbers: {form.get('type')}")
             if form.get("dtype") != spec.dtype or form.get("shape") != list(spec.extent(axes)):
                 text = f"output {name} is {form.get('dtype')} {form.get('shape')}"
                 raise Failed(Status.WRONG_SHAPE, f"{text}, not {spec.dtype} {list(spec.extent(axes))}")

@@ -442,10 +442,11 @@ class Session:
             copies = [self.plain(each, facts) for each in made]
             facts["seconds"].append(time.perf_counter() - started)
             storages = {holder.buffer.untyped_storage().data_ptr() for holder in buffers[form].values()}
-            facts["aliased"] |= any(self.storage(each) in storages for each in made)
+            own = [each for each in made if self.storage(each) not in storages]
+            facts["aliased"] |= len(own) < len(made)
             named = zip(self.names(len(made)), copies, strict=True)
             results |= {f"{name}@{turn}": copy for name, copy in named if copy is not None}
-            self.poison_made(made)
+            self.poison_made(own)
             for name, holder in buffers[form].items():
                 claims[turn, f"memory around input {name} overwritten"] = self.device.intact(holder)
                 left[turn, name] = f"{name}@{number}", holder.tensor.clone()
@@ -513,25 +514,30 @@ class Session:
     def plain(self, value, facts):
         """Returns a copy of a plain tensor in memory of this process; what is not plain is reported."""
         torch = self.device.torch
-        form = {
-            "type": type(value).__name__,
-            "plain": type(value) is torch.Tensor and not getattr(value, "__dict__", None),
-        }
+        form = {"type": type(value).__name__, "plain": self.is_plain(value)}
         facts["forms"].append(form)
-        if not form["plain"] or value.layout is not torch.strided:
-            form["plain"] = False
+        if not form["plain"]:
             return None
         form |= {
             "dtype": str(value.dtype).removeprefix("torch."),
             "shape": list(value.shape),
             "elsewhere": value.device.type != self.device.name,
         }
+        if form["elsewhere"] or form["dtype"] not in {spec["dtype"] for spec in self.candidate.specs}:
+            return None  # it is refused for that, and NumPy may not have such numbers
         copy = value.detach().clone(memory_format=torch.contiguous_format)
         return copy.view(torch.uint16) if copy.dtype is torch.bfloat16 else copy
 
+    def is_plain(self, value):
+        """Whether a value is a tensor of numbers that lie in memory one by one, and nothing else."""
+        torch = self.device.torch
+        if type(value) is not torch.Tensor or getattr(value, "__dict__", None):
+            return False
+        return value.layout is torch.strided and not value.is_nested and not value.is_quantized
+
     def storage(self, value):
         """Returns where the storage of a tensor begins, or None."""
-        return value.untyped_storage().data_ptr() if type(value) is self.device.torch.Tensor else None
+        return value.untyped_storage().data_ptr() if self.is_plain(value) else None
 
     def same_bytes(self, *two):
         """Returns a tensor that tells whether two tensors hold the same."""
@@ -549,7 +555,7 @@ class Session:
     def poison_made(self, made):
         """Fills outputs that the candidate made, so that freed memory never holds an answer."""
         for value in made:
-            if type(value) is self.device.torch.Tensor and value.is_floating_point():
+            if self.is_plain(value) and value.is_floating_point():
                 value.detach().fill_(float("nan"))
 
     def dirty_allocator(self, turn):
@@ -830,8 +836,11 @@ def serve(pipes):
         except BaseException as error:  # noqa: BLE001  # a candidate may raise SystemExit or worse
             import traceback
 
+            log = traceback.format_exc()[-8000:]
             kind = "exited" if isinstance(error, SystemExit | KeyboardInterrupt) else "raised"
-            pipes.write({"failed": kind, "log": traceback.format_exc()[-8000:]})
+            if isinstance(error, MemoryError) or "DefaultCPUAllocator: can't allocate memory" in log:
+                kind = "out_of_memory"
+            pipes.write({"failed": kind, "log": log})
             return
         pipes.write(reply, results)
 

@@ -109,7 +109,8 @@ inline void watch(int init, int signals, pid_t pid) {
         poll(polled, 2, -1);
         if (polled[0].revents) break;  // the driver hung up, or wants us gone
         signalfd_siginfo info;
-        if (read(signals, &info, sizeof info) == sizeof info && info.ssi_signo != SIGCHLD) break;
+        const bool is_told = read(signals, &info, sizeof info) == sizeof info && info.ssi_signo != SIGCHLD;
+        if (is_told && (getpid() != 1 || info.ssi_pid == 0)) break;  // whoever has a number here is inside
         pid_t gone;
         while ((gone = wait4(-1, &status, WNOHANG, &used)) > 0 && gone != pid) {
         }

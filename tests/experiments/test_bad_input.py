@@ -150,6 +150,11 @@ def test_options_that_do_not_exist_are_answered_by_the_usage(start):
         (b"int a;", ["mine.cpp"], r"cannot read 'mine\.cpp'; write key=value"),
         (b"int a;", ["kernel=mine.cpp", "task=softmx"], r"task=softmx: unknown task; did you mean softmax\?"),
         (b"int a;", ["kernel=mine.cpp", "evaluator.min_pairs=few"], r"evaluator\.min_pairs: must be a whole number"),
+        (
+            b"int a;",
+            ["kernel=mine.cpp", "language=triton", "target=interpret"],
+            r"kernel: mine\.cpp is not written in triton; choose language=cpp",
+        ),
         (b"int a;", ["kernel=mine.cpp", "--config-dir", "nowhere"], r"--config-dir: nowhere is not a folder"),
     ],
 )

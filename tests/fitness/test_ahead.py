@@ -504,6 +504,17 @@ def test_what_is_no_name_of_an_architecture_is_refused(arch):
 
 
 @TRITON
+@pytest.mark.parametrize(("number", "told"), [(11, "SIGSEGV"), (40, "signal 40")])
+def test_a_module_that_is_killed_is_told_by_what(number, told):
+    kernel = Kernel(f"import os\nos.kill(os.getpid(), {number})\ndef kernel_fn(x): pass\n", "triton", "kernel_fn")
+
+    compilation = compile_ahead(kernel, RowSum(), Triton(), "sm_90a")
+
+    assert Status.BUILD_FAILED == compilation.status
+    assert told in compilation.log
+
+
+@TRITON
 def test_a_module_that_never_ends_is_stopped():
     kernel = Kernel("def kernel_fn(x):\n    while True:\n        pass\n", "triton", "kernel_fn")
 

@@ -6,6 +6,7 @@ import importlib.util
 import re
 import weakref
 from collections import Counter
+from contextlib import closing
 from itertools import accumulate
 from pathlib import Path
 from types import SimpleNamespace
@@ -86,8 +87,16 @@ CHEATS = {
     "shape": ("return x.sum(1, keepdim=True)", "", {Status.WRONG_SHAPE}),
     "dtype": ("return x.double().sum(1)", "", {Status.WRONG_SHAPE}),
     "two outputs": ("return x.sum(1), x.sum(1)", "", {Status.WRONG_SHAPE}),
-    "no output": ("return None", "", {Status.TAMPERED}),
-    "lazy": ("y = x.sum(1).as_subclass(Lazy)\nreturn y", "class Lazy(torch.Tensor):\n    pass\n", {Status.TAMPERED}),
+    "no output": ("return None", "", {Status.WRONG_SHAPE}),
+    "lazy": ("return x.sum(1).as_subclass(Lazy)", "class Lazy(torch.Tensor):\n    pass\n", {Status.WRONG_SHAPE}),
+    "sparse": ("return x.sum(1).to_sparse()", "", {Status.WRONG_SHAPE}),
+    "nested": ("return torch.nested.nested_tensor([x.sum(1)])", "", {Status.WRONG_SHAPE}),
+    "quantized": ("return torch.quantize_per_tensor(x.sum(1), 0.1, 0, torch.quint8)", "", {Status.WRONG_SHAPE}),
+    "a type that NumPy has not": ("return x.sum(1).to(torch.float8_e4m3fn)", "", {Status.WRONG_SHAPE}),
+    "on no device": ("return x.sum(1).to('meta')", "", {Status.WRONG_SHAPE}),
+    "more memory than there is": ("return torch.ones(1 << 45)", "", {Status.OUT_OF_MEMORY}),
+    "a signal to its sandbox": ("import os, signal\nos.killpg(0, signal.SIGTERM)", "", {Status.CRASHED}),
+    "a signal without a name": ("import os\nos.kill(os.getpid(), 40)", "", {Status.CRASHED}),
     "input as output": ("x[:, 0] = x.sum(1)\nreturn x[:, 0]", "", {Status.TAMPERED}),
     "input zeroed": ("y = x.sum(1)\nx.zero_()\nreturn y", "", {Status.TAMPERED}),
     "first call only": (
@@ -129,6 +138,18 @@ def test_cheats_do_not_score(evaluator, name):
 
     assert evaluation.status in expected, evaluation.log
     assert not re.search("[\x00-\x08\x0b-\x1f\ud800-\udfff]", evaluation.log)
+
+
+def test_an_input_that_is_returned_is_said_to_be_an_output(evaluator):
+    evaluation = judged(evaluator, "return x[:, 0]")
+
+    assert (Status.TAMPERED, "an output is an input") == (evaluation.status, evaluation.log)
+
+
+def test_an_evaluator_without_times_never_measures_its_noise():
+    with closing(Evaluator(TASK, Interpret(), Triton(), null_every=1)) as made:
+        calibration = made.calibrate()
+        assert Status.OK == made.evaluate(TASK.seed_kernel("triton"), calibration).status
 
 
 HONEST = {

@@ -54,6 +54,14 @@ def test_a_signal_is_told(sandbox):
     assert os.WTERMSIG(shell(sandbox, "kill -SEGV $$").status) == 11
 
 
+def test_nobody_inside_a_namespace_ends_its_sandbox():
+    if not shutil.which("bwrap"):
+        pytest.skip("no bwrap")
+    done = shell(find_sandbox(find_compiler(), "bubblewrap"), "kill -TERM 1; kill -INT 1; sleep 0.2; exit 7")
+
+    assert os.WEXITSTATUS(done.status) == 7
+
+
 def test_only_listed_variables_are_there(sandbox, monkeypatch):
     monkeypatch.setenv("SECRET_KEY", "hunter2")
     cell = Cell(environment={"PATH": "/usr/bin:/bin", "ONE": "1"})
