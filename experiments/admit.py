@@ -8,15 +8,19 @@ evaluator, that the task's own seed kernel passes. Prints one table.
 from __future__ import annotations
 
 import argparse
+import logging
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
 
 from omegaconf import DictConfig
 from rich.console import Console
+from rich.status import Status
 from rich.table import Table
+from rich.text import Text
 
 from evolve import stream
 from fitness import TaskError
@@ -129,6 +133,35 @@ def main(argv: Sequence[str] | None = None) -> int:
     return faults.main(partial(_command, sys.argv[1:] if argv is None else argv))
 
 
+class _Latest(logging.Handler):
+    """Shows what was logged last behind what is being done."""
+
+    def __init__(self, status: Status, doing: str) -> None:
+        super().__init__()
+        self._status, self._doing = status, doing
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Shows one record."""
+        self._status.update(Text(f"{self._doing}: {record.getMessage()}"))
+
+
+@contextmanager
+def _told(task: str) -> Iterator[None]:
+    """Tells which task is tried, and on a terminal how far it is: a problem of KernelBench may take minutes."""
+    log, console, doing = logging.getLogger("kernelwright.fitness"), Console(stderr=True), f"trying {task}"
+    if not console.is_terminal:
+        print(doing, file=sys.stderr)
+    with console.status(Text(doing)) as status:
+        handler, before = _Latest(status, doing), log.level
+        log.addHandler(handler)
+        log.setLevel(logging.DEBUG)
+        try:
+            yield
+        finally:
+            log.removeHandler(handler)
+            log.setLevel(before)
+
+
 def _command(argv: Sequence[str]) -> int:
     check_import_names()
     parser = argparse.ArgumentParser(
@@ -138,11 +171,12 @@ def _command(argv: Sequence[str]) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     own, others, config_dir = split(argv, parser, {"task": True})
-    configs = [composed([f"task={name}", *others], config_dir) for name in task_names(own["task"], config_dir)]
+    names = task_names(own["task"], config_dir)
+    configs = [composed([f"task={name}", *others], config_dir) for name in names]
     admissions = []
-    for config in configs:
-        print(f"trying {config.task._target_}", file=sys.stderr)
-        admissions.append(verdict(config))
+    for name, config in zip(names, configs, strict=True):
+        with _told(f"{name} {config.level}/{config.problem}" if "problem" in config else name):
+            admissions.append(verdict(config))
     Console().print(table_of(admissions))
     return 0 if all(each.admitted for each in admissions) else FAILED
 

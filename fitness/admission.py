@@ -8,6 +8,7 @@ Whether an honest kernel passes is a matter for the evaluator and the task's see
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +18,8 @@ from numpy.typing import NDArray
 
 from .shirkers import SHIRKERS, Sample, Shirker, half_redrawn, redrawn, within
 from .task import Task
+
+_LOG = logging.getLogger("kernelwright.fitness")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,23 +77,29 @@ def admit(task: Task, rng: np.random.Generator, draws: int = 2, inputs: Sequence
     pairs += [(each, False) for each in task.check_workloads if (each.axes, each.distribution) not in timed]
     samples = [Sample.drawn(task, workload, rng, timed) for workload, timed in pairs]
     sound = [
-        Check("declared shapes", *_first_fault(samples, _shape_fault)),
-        Check("finite", *_first_fault(samples, _finite_fault)),
-        Check("repeatable reference", *_first_fault(samples, _repeat_fault)),
+        _told("declared shapes", _first_fault(samples, _shape_fault)),
+        _told("finite", _first_fault(samples, _finite_fault)),
+        _told("repeatable reference", _first_fault(samples, _repeat_fault)),
     ]
     if not all(check.passed for check in sound):
         return Admission(task.name, tuple(sound))
-    refused = [Check(f"{name} fail", *_refused(samples, shirker, rng)) for name, shirker in SHIRKERS.items()]
+    refused = [_told(f"{name} fail", _refused(samples, shirker, rng)) for name, shirker in SHIRKERS.items()]
     matters = [
-        Check(f"{kind} matters: {name}", *_refused(samples, change(name), rng))
+        _told(f"{kind} matters: {name}", _refused(samples, change(name), rng))
         for kind, change in (("input", redrawn), ("half of input", half_redrawn))
         for name in (task.inputs if inputs is None else inputs)
     ]
     others = [
-        Check("outputs spread", *_first_fault([each for each in samples if each.timed], _spread_fault)),
-        Check("well conditioned", *_first_fault([each for each in samples if each.timed], _conditioning(rng))),
+        _told("outputs spread", _first_fault([each for each in samples if each.timed], _spread_fault)),
+        _told("well conditioned", _first_fault([each for each in samples if each.timed], _conditioning(rng))),
     ]
     return Admission(task.name, (*sound, *refused, *matters, *others))
+
+
+def _told(name: str, verdict: tuple[bool, str]) -> Check:
+    """Returns a check, once the log has it: on large problems each may take seconds."""
+    _LOG.debug("%s: %s", name, "yes" if verdict[0] else "no")
+    return Check(name, *verdict)
 
 
 def _refused(samples: Sequence[Sample], shirker: Shirker, rng: np.random.Generator) -> tuple[bool, str]:
