@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
+from .cell import Cell, Completed, Limits
 from .compiler import find_compiler
 from .disk import Scratch
 from .errors import TaskError, ToolchainError
@@ -21,7 +22,7 @@ from .evaluation import JSON, Status
 from .kernel import Kernel
 from .logs import killed_by, plain
 from .policy import screen
-from .sandbox import Cell, Completed, Limits, find_sandbox
+from .sandbox import find_sandbox
 from .session import Failed
 from .settings import Settings
 from .task import Task

@@ -13,13 +13,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .cache import Cache, cache_folder, digest_of
+from .cell import Cell, Completed, Limits
 from .disk import remove
 from .errors import MachineError
 from .evaluation import Status
 from .kernel import Kernel
 from .language import Build, Kind, Language, Need
 from .logs import scrub
-from .sandbox import Cell, Completed, Limits, Sandbox
+from .sandbox import Sandbox
 from .session import Failed
 from .target import Target
 

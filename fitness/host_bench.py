@@ -9,13 +9,14 @@ import numpy as np
 
 from .bench import Bench
 from .cache import Cache
+from .cell import Limits
 from .check import Findings, check
 from .contest import Contest, Rival
 from .gate import Gate
 from .host_code import host_metrics
 from .material import Material
 from .native import driver
-from .sandbox import Limits, Sandbox
+from .sandbox import Sandbox
 from .series import Series
 from .session import Artifact, Failed, Session
 from .settings import Settings

@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from .build import scratch
-from .sandbox import Cell, Limits, Sandbox
+from .cell import Cell, Limits
+from .sandbox import Sandbox
 from .static import read_text, x86_metrics
 
 _LIMITS = Limits(wall_s=5.0, cpu_s=5, memory_bytes=1 << 30, file_bytes=1 << 24)

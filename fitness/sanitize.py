@@ -8,11 +8,12 @@ from importlib import resources
 from pathlib import Path
 
 from .build import scratch
+from .cell import Cell, Completed, Limits
 from .check import Case
 from .compiler import Compiler
 from .kernel import Kernel
 from .logs import scrub
-from .sandbox import Cell, Completed, Limits, Sandbox
+from .sandbox import Sandbox
 from .task import Task
 
 CLEAN = "clean"

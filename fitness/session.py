@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Self
 
 from .arena import Arena
+from .cell import Cell, Limits
 from .confined import Confined
 from .errors import MachineError, SandboxError
 from .evaluation import Status
@@ -35,7 +36,7 @@ from .native import (
     driver,
     runtime_files,
 )
-from .sandbox import Cell, Limits, Sandbox
+from .sandbox import Sandbox
 
 _READY_US = 10_000_000
 

@@ -30,7 +30,7 @@ from rich.table import Table
 
 from fitness import Evaluation, Evaluator, Kernel, Language
 from fitness.compiler import find_compiler
-from fitness.device.session import device_cell, start_device
+from fitness.device.start import device_cell, start_device
 from fitness.device.workers import Workers
 from fitness.device.zygote import Zygote
 from fitness.executors import Local

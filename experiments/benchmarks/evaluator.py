@@ -28,10 +28,11 @@ from rich.console import Console
 from rich.table import Table
 
 from fitness import Cost, Evaluator, Kernel, TensorSpec, Workload
+from fitness.cell import Cell, Limits
 from fitness.compiler import find_compiler
 from fitness.executors import Local
 from fitness.languages import Cpp
-from fitness.sandbox import Cell, Limits, find_sandbox
+from fitness.sandbox import find_sandbox
 from fitness.targets import Cpu
 from fitness.tasks import Matmul, Softmax
 

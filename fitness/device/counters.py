@@ -24,16 +24,18 @@ from pathlib import Path
 
 import numpy as np
 
+from ..cell import Completed
 from ..disk import Scratch, read_plain
 from ..errors import SandboxError
 from ..evaluation import JSON
 from ..logs import plain
-from ..sandbox import Completed, Sandbox
+from ..sandbox import Sandbox
 from ..session import Artifact
 from ..task import Task
 from .process import Arrays
 from .profiler import cleaned
-from .session import candidate_limits, load_message, scratch_cell
+from .session import load_message
+from .start import candidate_limits, scratch_cell
 
 _LOG = logging.getLogger("kernelwright.fitness")
 _WORKER = Path(__file__).resolve().parent.parent / "workers" / "counted.py"

@@ -9,7 +9,7 @@ import os
 import select
 import struct
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self
@@ -49,6 +49,27 @@ class DeviceProcess:
             with suppress(OSError):  # a user may have no more of such pipes: it is then slower
                 fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
         self.deadline = time.monotonic() + 60.0
+
+    @classmethod
+    def connected(cls, start: Callable[[tuple[int, int]], Confined], folder: Path) -> Self:
+        """Has a worker started by ``start``, which is given its ends of two pipes: for commands, and for answers.
+
+        Raises:
+            FitnessError: As ``start`` has it.
+        """
+        ends: list[int] = []
+        try:
+            for _ in range(2):
+                ends += os.pipe()
+            commands, send, receive, answers = ends
+            confined = start((commands, answers))
+        except BaseException:
+            for end in ends:
+                os.close(end)
+            raise
+        os.close(commands)
+        os.close(answers)
+        return cls(confined, receive, send, folder)
 
     def request(
         self, message: JSON, arrays: Mapping[str, NDArray[Any]] | None = None, most_bytes: int = 0

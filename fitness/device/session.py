@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
-import shutil
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -15,22 +12,16 @@ from typing import Self
 
 import numpy as np
 
-from ..ahead import python_reads
 from ..check import Instance
 from ..compare import Array, judge
 from ..disk import Scratch
-from ..errors import TargetUnavailable
 from ..evaluation import JSON, Status
-from ..sandbox import Cell, Limits, Sandbox
 from ..session import Artifact, Failed
 from ..task import Task
 from .exam import Exam, Question
-from .process import DISK_BYTES, Arrays, DeviceProcess
+from .process import Arrays, DeviceProcess
 from .sample import Sample
-from .zygote import Zygote
 
-_WORKER = Path(__file__).resolve().parent.parent / "workers" / "device.py"
-_PINGS = 5
 _SPARE_BYTES = 1 << 24
 _TIMING_BYTES = 1 << 29  # on a device, for blocks, and again for trains
 _TWICE_BYTES = 1 << 28  # of an input whose rows are kept twice on a device
@@ -280,99 +271,3 @@ def told_tampering(facts: JSON) -> str:
     """Returns what a worker says was tampered with; empty for nothing."""
     told = facts.get("tampered") or ()
     return "; ".join(map(str, told)) if isinstance(told, Sequence) else str(told)
-
-
-def device_cell(devices: Sequence[Path], variables: Mapping[str, str], scratch: Path | None = None) -> Cell:
-    """Returns what a worker sees: this Python, ``devices`` (files and folders of the driver) and its scratch folder."""
-    path = {"PATH": "/usr/local/bin:/usr/bin:/bin", "OPENBLAS_NUM_THREADS": "1", "TRITON_DEFAULT_FP_FUSION": "1"}
-    user = {"LOGNAME": "candidate"}  # torch.compile asks for it, and a worker's number has no name
-    return Cell((*python_reads(), *devices), scratch, {**path, **user, **variables})
-
-
-def scratch_cell(sandbox: Sandbox, devices: Sequence[Path], variables: Mapping[str, str], scratch: Path) -> Cell:
-    """Returns what a candidate's process sees: as `device_cell`, with home and all caches in its scratch folder."""
-    home = "/scratch" if sandbox.mechanism == "bubblewrap" else str(scratch)
-    caches = {"TRITON_CACHE_DIR": f"{home}/triton", "TORCHINDUCTOR_CACHE_DIR": f"{home}/inductor"}
-    return device_cell(devices, {"HOME": home, "TMPDIR": home, **caches, **variables}, scratch)
-
-
-def candidate_limits(timeout_s: float) -> Limits:
-    """Returns what a candidate's process may use: compilers of its own, and as many threads as they start."""
-    return Limits(
-        timeout_s,
-        int(16 * timeout_s),
-        0,
-        file_bytes=1 << 30,
-        processes=4096,
-        descriptors=4096,
-        disk_bytes=DISK_BYTES,
-    )
-
-
-def start_device(
-    sandbox: Sandbox,
-    task: Task,
-    environment: Mapping[str, str],
-    devices: Sequence[Path],
-    *,
-    timeout_s: float,
-    zygote: Zygote | None = None,
-) -> DeviceSession:
-    """Starts a worker: torch is imported and the device awake, and no candidate is loaded.
-
-    Args:
-        sandbox: Confines it.
-        task: What its candidate will compute.
-        environment: Variables of the target.
-        devices: Device files and folders of the driver that it must reach.
-        timeout_s: Wall clock of everything that the worker will do.
-        zygote: Forks it; None starts a program, which imports everything anew.
-
-    Raises:
-        SandboxError: It cannot be confined.
-        TargetUnavailable: It does not come up.
-    """
-    parent = zygote.folder if zygote else None
-    folder = Scratch(parent)
-    Path(folder.name).chmod(0o777)
-    if zygote is not None and zygote.caches.is_dir():
-        shutil.copytree(zygote.caches, Path(folder.name) / "triton")
-    dtypes = {spec.dtype for spec in (*task.inputs.values(), *task.outputs.values())}
-    variables = {"KERNELWRIGHT_DTYPES": ",".join(sorted(dtypes)), **environment}
-    cell = scratch_cell(sandbox, devices, variables, Path(folder.name))
-    limits = candidate_limits(timeout_s)
-    ours, theirs = os.pipe(), os.pipe()  # commands to the worker, answers from it
-    channel, options = (ours[0], theirs[1]), {"local_sockets": 1}
-    try:
-        if zygote is not None:
-            confined = zygote.start(cell, limits, options, channel)
-        else:
-            command = (sys.executable, "-I", "-B", str(_WORKER))
-            confined = sandbox.start(cell, limits, options, command, channel=channel)
-    except BaseException:
-        os.close(ours[1])
-        os.close(theirs[0])
-        folder.cleanup()
-        raise
-    finally:
-        os.close(ours[0])
-        os.close(theirs[1])
-    return _greet(DeviceProcess(confined, theirs[0], ours[1], Path(folder.name)), task, folder)
-
-
-def _greet(process: DeviceProcess, task: Task, folder: Scratch) -> DeviceSession:
-    """Waits until the device is awake, and measures a round trip."""
-    trips_s = []
-    try:
-        told, _ = process.receive()
-        for _ in range(_PINGS):
-            trips_s.append(process.round_trip({"command": "ping"})[0])
-    except Failed as failure:
-        process.close()
-        folder.cleanup()
-        raise TargetUnavailable(f"the device worker does not come up: {failure.log.splitlines()[-1:]}") from failure
-    except BaseException:
-        process.close()
-        folder.cleanup()
-        raise
-    return DeviceSession(process, task, folder, round_trip_s=min(trips_s), memory_bytes=int(told["memory_bytes"]))

@@ -15,7 +15,8 @@ from ..sandbox import Sandbox
 from ..target import Target
 from ..task import Task
 from .conditions import take_turns
-from .session import DeviceSession, device_cell, start_device
+from .session import DeviceSession
+from .start import device_cell, start_device
 from .zygote import Zygote
 
 _LOG = logging.getLogger("kernelwright.fitness")

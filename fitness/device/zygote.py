@@ -18,11 +18,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Self
 
+from ..cell import Cell, Limits
 from ..confined import Confined, log_file, socket_pair
 from ..disk import Scratch
 from ..errors import SandboxError
 from ..native import driver, native
-from ..sandbox import Cell, Limits, Sandbox
+from ..sandbox import Sandbox
 
 _ATTEMPTS = 3
 _PROGRAM = Path(__file__).resolve().parent.parent / "workers" / "zygote.py"

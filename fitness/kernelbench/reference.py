@@ -15,13 +15,14 @@ from pathlib import Path
 from typing import Any
 
 from ..ahead import python_reads
+from ..cell import Cell, Limits
 from ..compiler import find_compiler
 from ..device.process import Arrays, DeviceProcess
 from ..disk import remove
 from ..errors import TaskError, ToolchainError
 from ..evaluation import JSON, Status
 from ..memory import available_bytes
-from ..sandbox import Cell, Limits, find_sandbox
+from ..sandbox import find_sandbox
 from ..session import Failed
 
 _WORKER = Path(__file__).resolve().parent.parent / "workers" / "kernelbench.py"
@@ -115,18 +116,10 @@ class Reference:
         environment |= {"PATH": "/usr/bin:/bin", "OMP_NUM_THREADS": str(len(os.sched_getaffinity(0)))}
         cell = Cell((*python_reads(), *find_compiler().reads), folder, environment, has_proc=True)
         limits = Limits(self._timeout_s, 1 << 20, 0, file_bytes=1 << 30, descriptors=4096)
-        ours, theirs = os.pipe(), os.pipe()
-        try:
-            command = (sys.executable, "-I", "-B", str(_WORKER))
-            confined = sandbox.start(cell, limits, {"local_sockets": 1}, command, channel=(ours[0], theirs[1]))
-        except BaseException:
-            os.close(ours[1])
-            os.close(theirs[0])
-            raise
-        finally:
-            os.close(ours[0])
-            os.close(theirs[1])
-        return DeviceProcess(confined, theirs[0], ours[1], folder)
+        command, options = (sys.executable, "-I", "-B", str(_WORKER)), {"local_sockets": 1}
+        return DeviceProcess.connected(
+            lambda channel: sandbox.start(cell, limits, options, command, channel=channel), folder
+        )
 
 
 def _put_away(running: list[DeviceProcess], folder: Path) -> None:

@@ -7,9 +7,10 @@ import importlib.util
 import shutil
 from pathlib import Path
 
+from ..cell import Limits
 from ..compiler import find_compiler
 from ..host_code import listing
-from ..sandbox import Limits, find_sandbox
+from ..sandbox import find_sandbox
 from ..static import Metrics, sass_metrics
 
 _PLACES = {"triton": "backends/nvidia/bin", "nvidia": "cu13/bin"}

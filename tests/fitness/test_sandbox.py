@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from fitness import SandboxError
+from fitness.cell import Cell, Limits
 from fitness.compiler import find_compiler
 from fitness.confined import kill_all
 from fitness.disk import used_bytes
-from fitness.sandbox import Cell, Limits, find_sandbox
+from fitness.sandbox import find_sandbox
 
 LIMITS = Limits(wall_s=20.0, cpu_s=5, memory_bytes=1 << 30)
 MECHANISMS = [

@@ -8,14 +8,18 @@ import shutil
 import signal
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from fitness import SandboxError
+from fitness.cell import Cell, Limits
 from fitness.compiler import find_compiler
-from fitness.device.session import DeviceSession, device_cell, start_device
+from fitness.device.process import DeviceProcess
+from fitness.device.session import DeviceSession
+from fitness.device.start import device_cell, start_device
 from fitness.device.zygote import Zygote
-from fitness.sandbox import Cell, Limits, find_sandbox
+from fitness.sandbox import find_sandbox
 from fitness.session import Artifact, Failed
 from fitness.targets import Interpret
 from fitness.tasks import RowSum
@@ -232,3 +236,40 @@ def test_later_workers_find_the_launchers_of_the_seed_and_nothing_else(zygote, t
 
     assert "__triton_launcher.so" in found
     assert "kernel.cubin" not in found
+
+
+class Refusing:
+    """A zygote of which no fork can be had, for want of anything."""
+
+    def __init__(self, folder, error):
+        self.folder, self.caches, self.error = folder, folder / "none", error
+
+    def start(self, cell, limits, options, channel):
+        assert all(os.fstat(each) for each in channel)
+        raise self.error
+
+
+@pytest.mark.parametrize("error", [SandboxError("none"), OSError(24, "Too many open files"), KeyboardInterrupt()])
+def test_a_worker_that_cannot_be_started_leaves_neither_pipe_nor_folder(tmp_path, error):
+    open_before = os.listdir("/proc/self/fd")
+    with pytest.raises(type(error)):
+        start_device(SimpleNamespace(mechanism="limits"), TASK, {}, (), timeout_s=9.0, zygote=Refusing(tmp_path, error))
+
+    assert sorted(open_before) == sorted(os.listdir("/proc/self/fd"))
+    assert [] == list(tmp_path.iterdir())
+
+
+def test_a_pipe_that_cannot_be_had_closes_the_one_that_could(monkeypatch, tmp_path):
+    open_before, left, pipe = os.listdir("/proc/self/fd"), [True], os.pipe
+
+    def rare():
+        if not left.pop():
+            raise OSError(24, "Too many open files")
+        left.append(False)
+        return pipe()
+
+    monkeypatch.setattr(os, "pipe", rare)
+    with pytest.raises(OSError, match="Too many open files"):
+        DeviceProcess.connected(lambda channel: None, tmp_path)
+
+    assert sorted(open_before) == sorted(os.listdir("/proc/self/fd"))
