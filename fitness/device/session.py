@@ -248,6 +248,10 @@ class DeviceSession:
             self.judge(outputs, sample.of(instance()), label)
         return self.max_rel_error
 
+    def drop_kept(self) -> None:
+        """Forgets the outputs that were kept: nobody will ask for a verdict on them."""
+        self._unjudged.clear()
+
     def close(self) -> None:
         """Ends the worker and removes its folder."""
         self.process.close()

@@ -45,6 +45,7 @@ def rehearse(session: DeviceSession, exams: Sequence[Exam], flush: bool) -> None
         Failed: The kernel is not right.
     """
     if session.trains.keys() == {exam.name for exam in exams}:
+        session.drop_kept()  # of a contest that the other side ended
         return  # it has seen these, and no others since
     if session.trains:
         session.process.request({"command": "forget"})

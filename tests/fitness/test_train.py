@@ -15,7 +15,7 @@ from fitness.compiler import find_compiler
 from fitness.device.exam import Exam, Variant
 from fitness.device.process import DeviceProcess
 from fitness.device.session import DeviceSession
-from fitness.device.timing import timed_block
+from fitness.device.timing import rehearse, timed_block
 from fitness.device.train import prepare_train, seconds_of_train
 from fitness.native import driver
 from fitness.pool import Pool
@@ -73,6 +73,15 @@ def test_a_train_takes_a_small_part_of_the_memory(memory_bytes, calls):
     session.make_room([EXAM])
 
     assert calls == prepare_train(session, EXAM, 1e-6).calls
+
+
+def test_what_a_contest_kept_that_the_other_side_ended_is_not_kept_for_ever():
+    """The baseline's worker lives as long as its search, and candidates may crash a thousand times."""
+    session = DeviceSession(Worker([1.0]), TASK, None, trains={EXAM.name: None})
+    session._unjudged.append(({}, lambda: pytest.fail("it is judged"), None, ""))
+    rehearse(session, [EXAM], flush=False)
+
+    assert 0.0 == session.judge_kept()
 
 
 @pytest.mark.parametrize(("memory_bytes", "most_bytes"), [(0, 1 << 28), (141 << 30, 1 << 28), (8 << 30, 1 << 26)])
