@@ -508,10 +508,12 @@ def test_parts_of_an_output_are_the_elements_from_their_starts_on(timed, dtype):
 
 
 def test_a_block_leaves_collecting_as_it_was_and_makes_no_event_twice(timed, worker, monkeypatch):
-    made = []
+    made, collecting = [], []
     monkeypatch.setattr(timed.device, "event", lambda: made.append(worker.CpuEvent()) or made[-1])
+    monkeypatch.setattr(timed.device, "launch_nothing", lambda times: collecting.append(gc.isenabled()))
     for calls in (3, 5, 5, 2):
         assert calls == len(timed.time(block(calls), {})[0]["times_us"])
 
+    assert [False] * 15 == collecting
     assert gc.isenabled()
     assert 10 == len(made)
