@@ -1,13 +1,14 @@
 // Runs CUDA and HIP C++ on a CPU, for verdicts only: one fiber a thread, one block after another.
 //
 // Compiled in front of a kernel's source with -include. Covers launches, barriers, static and
-// dynamic shared memory, warp shuffles and votes, atomics, vector types, half precision arithmetic
-// and the usual intrinsics. Does not cover tensor cores, inline PTX, asynchronous copies, clusters
+// dynamic shared memory, warp shuffles and votes, atomics, vector types, half precision arithmetic,
+// cooperative groups of a block and the usual intrinsics. Does not cover tensor cores, inline PTX, asynchronous copies, clusters
 // and textures: a source that uses them does not build here.
 //
 // Threads run in an order that changes from launch to launch (forwards, backwards, odd lanes
 // first), so that a missing barrier shows as a wrong or changing result. Dynamic shared memory starts
-// as NaN in every block. KERNELWRIGHT_WARP is 32 for CUDA and 64 for AMD's CDNA.
+// as NaN in every block, and nothing may be written behind it. Threads that wait for others that never
+// come end the process. KERNELWRIGHT_WARP is 32 for CUDA and 64 for AMD's CDNA.
 #pragma once
 #include <ucontext.h>
 
@@ -20,6 +21,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <map>
 #include <memory>
 #include <type_traits>
 #include <utility>
@@ -39,6 +41,11 @@
 #define __launch_bounds__(...)
 #define __grid_constant__
 #define warpSize KERNELWRIGHT_WARP
+#if KERNELWRIGHT_WARP == 32
+#define __CUDACC__
+#else
+#define __HIPCC__
+#endif
 
 struct dim3 {
     unsigned x, y, z;
@@ -66,8 +73,17 @@ KERNELWRIGHT_VECTOR3(int, int3)
 KERNELWRIGHT_VECTOR4(int, int4)
 KERNELWRIGHT_VECTOR2(unsigned, uint2)
 KERNELWRIGHT_VECTOR4(unsigned, uint4)
+KERNELWRIGHT_VECTOR2(char, char2)
+KERNELWRIGHT_VECTOR4(signed char, char4)
+KERNELWRIGHT_VECTOR2(unsigned char, uchar2)
 KERNELWRIGHT_VECTOR4(unsigned char, uchar4)
+KERNELWRIGHT_VECTOR2(short, short2)
+KERNELWRIGHT_VECTOR4(short, short4)
+KERNELWRIGHT_VECTOR2(unsigned short, ushort2)
+KERNELWRIGHT_VECTOR4(unsigned short, ushort4)
 KERNELWRIGHT_VECTOR2(long long, longlong2)
+KERNELWRIGHT_VECTOR2(unsigned long long, ulonglong2)
+KERNELWRIGHT_VECTOR4(double, double4)
 
 namespace kernelwright {
 
@@ -110,20 +126,20 @@ struct Fiber {
     std::unique_ptr<char[]> stack;
     uint3 thread;
     bool done;
-    unsigned shuffles;  // warp exchanges that this lane has entered
 };
 
-struct Exchange {
-    std::vector<unsigned char> slots;  // two generations of one 16-byte slot a lane
-    unsigned arrived[2];
-    unsigned generation;
+struct Exchange {  // of the lanes of one mask: disjoint parts of a warp exchange independently
+    std::vector<unsigned char> slots = std::vector<unsigned char>(2 * KERNELWRIGHT_WARP * 16);  // two generations
+    unsigned arrived[2] = {0, 0};
+    unsigned generation = 0;
 };
 
 struct Block {
     std::vector<Fiber> fibers;
-    std::vector<Exchange> warps;
+    std::vector<std::map<unsigned long long, Exchange>> warps;  // by mask
     Context scheduler;
     unsigned threads, current, waiting, barrier, running;
+    unsigned long long progress;  // threads that came to a barrier or an exchange, left one, or ended
     uint3 index;
     dim3 size, grid;
     std::vector<unsigned char> dynamic;
@@ -131,6 +147,8 @@ struct Block {
 };
 
 constexpr size_t stack_bytes = 64 * 1024;
+constexpr size_t guard_bytes = 4096;  // behind dynamic shared memory
+constexpr size_t most_shared_bytes = KERNELWRIGHT_WARP == 32 ? 227 * 1024 : 160 * 1024;  // of an H100's block, a gfx950's
 inline Block block;
 inline unsigned launches = 0;
 
@@ -145,6 +163,7 @@ inline void enter() {
     Fiber& fiber = self();
     fiber.done = true;
     --block.running;
+    ++block.progress;
     fiber.context.enter(block.scheduler);
 }
 
@@ -152,6 +171,7 @@ inline void enter() {
 inline void barrier() {
     const unsigned phase = block.barrier;
     ++block.waiting;
+    ++block.progress;
     while (phase == block.barrier) {
         if (block.waiting >= block.running) {
             block.waiting = 0;
@@ -160,20 +180,20 @@ inline void barrier() {
         }
         yield();
     }
+    ++block.progress;
 }
 
 inline unsigned lane() { return block.current % KERNELWRIGHT_WARP; }
 
-inline unsigned live_lanes() {
-    const unsigned first = block.current / KERNELWRIGHT_WARP * KERNELWRIGHT_WARP;
-    unsigned count = 0;
-    for (unsigned i = first; i < std::min(first + KERNELWRIGHT_WARP, block.threads); ++i) count += !block.fibers[i].done;
-    return count;
-}
-
 inline bool lane_is_live(unsigned lane) {
     const unsigned index = block.current / KERNELWRIGHT_WARP * KERNELWRIGHT_WARP + lane;
     return index < block.threads && !block.fibers[index].done;
+}
+
+inline unsigned long long live_lanes() {
+    unsigned long long lanes = 0;
+    for (unsigned i = 0; i < KERNELWRIGHT_WARP; ++i) lanes |= lane_is_live(i) ? 1ull << i : 0;
+    return lanes;
 }
 
 // Every lane of the mask gives a value and reads one of another lane. Lanes that have returned do
@@ -181,25 +201,23 @@ inline bool lane_is_live(unsigned lane) {
 template <class T, class Read>
 auto exchange(unsigned long long mask, T value, Read read) {
     static_assert(sizeof(T) <= 16, "at most 16 bytes are exchanged");
-    Exchange& warp = block.warps[block.current / KERNELWRIGHT_WARP];
-    const unsigned generation = self().shuffles++;
+    mask &= ~0ull >> (64 - KERNELWRIGHT_WARP);
+    Exchange& warp = block.warps[block.current / KERNELWRIGHT_WARP][mask];
+    const unsigned generation = warp.generation;
     const unsigned side = generation % 2;
     unsigned char* slots = warp.slots.data() + side * KERNELWRIGHT_WARP * 16;
     std::memcpy(slots + lane() * 16, &value, sizeof(T));
     ++warp.arrived[side];
-    auto expected = [&] {
-        unsigned count = 0;
-        for (unsigned i = 0; i < KERNELWRIGHT_WARP; ++i) count += (mask >> i & 1) && lane_is_live(i);
-        return count;
-    };
+    ++block.progress;
     while (warp.generation == generation) {
-        if (warp.arrived[side] >= expected()) {
+        if (warp.arrived[side] >= unsigned(__builtin_popcountll(mask & live_lanes()))) {
             warp.arrived[side] = 0;
             ++warp.generation;
             break;
         }
         yield();
     }
+    ++block.progress;
     return read([&](unsigned from) {
         T other;
         std::memcpy(&other, slots + from % KERNELWRIGHT_WARP * 16, sizeof(T));
@@ -207,20 +225,35 @@ auto exchange(unsigned long long mask, T value, Read read) {
     });
 }
 
-// Runs one block to its end. A round without progress is a deadlock: threads wait at a barrier
-// that the others cannot reach.
+// All wait for others. On AMD's GPUs lanes that are elsewhere take no part in an exchange, which has no mask.
+inline void part_or_give_up() {
+    bool parted = false;
+    if (KERNELWRIGHT_WARP == 64)
+        for (auto& warp : block.warps)
+            for (auto& [mask, exchange] : warp)
+                if (unsigned& arrived = exchange.arrived[exchange.generation % 2]) {
+                    arrived = 0;
+                    ++exchange.generation;
+                    parted = true;
+                }
+    if (parted) return;
+    std::fprintf(stderr, "deadlock: threads wait at a barrier, shuffle or vote for others that do not come to it\n");
+    std::abort();
+}
+
+// Runs one block to its end.
 inline void run_block() {
     block.waiting = block.barrier = 0;
     block.running = block.threads;
-    for (auto& warp : block.warps) warp.arrived[0] = warp.arrived[1] = warp.generation = 0;
+    for (auto& warp : block.warps) warp.clear();
     for (unsigned i = 0; i < block.threads; ++i) {
         Fiber& fiber = block.fibers[i];
         fiber.done = false;
-        fiber.shuffles = 0;
         fiber.thread = {i % block.size.x, i / block.size.x % block.size.y, i / (block.size.x * block.size.y)};
         fiber.context.prepare(fiber.stack.get(), stack_bytes, enter);
     }
     while (block.running) {
+        const unsigned long long before = block.progress;
         for (unsigned i = 0; i < block.threads; ++i) {
             unsigned at = i;
             if (launches % 3 == 1) at = block.threads - 1 - i;
@@ -229,24 +262,30 @@ inline void run_block() {
             block.current = at;
             block.scheduler.enter(block.fibers[at].context);
         }
+        if (block.progress == before) part_or_give_up();
     }
 }
 
 inline void prepare(dim3 grid, dim3 size, size_t dynamic_bytes) {
     block.grid = grid;
     block.size = size;
-    block.threads = size.x * size.y * size.z;
-    if (block.threads == 0 || block.threads > 1024) {
-        std::fprintf(stderr, "a block of %u threads cannot be launched\n", block.threads);
+    const double threads = 1.0 * size.x * size.y * size.z;
+    if (threads < 1 || threads > 1024 || size.z > 64 || grid.x > INT_MAX || grid.y > 65535 || grid.z > 65535) {
+        std::fprintf(stderr, "a grid of %u x %u x %u blocks of %u x %u x %u threads cannot be launched\n", grid.x, grid.y,
+                     grid.z, size.x, size.y, size.z);
         std::abort();
     }
-    block.dynamic.assign(dynamic_bytes + 16, 0xff);
+    if (dynamic_bytes > most_shared_bytes) {
+        std::fprintf(stderr, "%zu bytes of shared memory are more than a block can have\n", dynamic_bytes);
+        std::abort();
+    }
+    block.threads = unsigned(threads);
+    block.dynamic.resize(dynamic_bytes + guard_bytes);
     while (block.fibers.size() < block.threads) {
         block.fibers.emplace_back();
         block.fibers.back().stack = std::make_unique<char[]>(stack_bytes);
     }
     block.warps.resize((block.threads + KERNELWRIGHT_WARP - 1) / KERNELWRIGHT_WARP);
-    for (auto& warp : block.warps) warp.slots.resize(2 * KERNELWRIGHT_WARP * 16);
 }
 
 template <class Function, class... Arguments>
@@ -259,6 +298,11 @@ void launch(Function function, dim3 grid, dim3 size, size_t dynamic_bytes, const
                 block.index = {x, y, z};
                 std::fill(block.dynamic.begin(), block.dynamic.end(), 0xff);
                 run_block();
+                const auto guard = block.dynamic.begin() + long(dynamic_bytes);
+                if (std::any_of(guard, block.dynamic.end(), [](unsigned char byte) { return byte != 0xff; })) {
+                    std::fprintf(stderr, "something was written behind the %zu bytes of dynamic shared memory\n", dynamic_bytes);
+                    std::abort();
+                }
             }
     ++launches;
 }
@@ -298,124 +342,7 @@ Launcher<Function> launcher(Function function, Configuration configuration) {
 #define blockDim (kernelwright::block.size)
 #define gridDim (kernelwright::block.grid)
 
-inline void __syncthreads() { kernelwright::barrier(); }
-inline void __threadfence() {}
-inline void __threadfence_block() {}
-inline void __syncwarp(unsigned long long mask = ~0ull) {
-    kernelwright::exchange(mask, 0, [](auto) { return 0; });
-}
-template <class T>
-T __shfl_sync(unsigned long long mask, T value, int source, int width = warpSize) {
-    const unsigned base = kernelwright::lane() / width * width;
-    return kernelwright::exchange(mask, value, [&](auto of) { return of(base + unsigned(source) % width); });
-}
-template <class T>
-T __shfl_xor_sync(unsigned long long mask, T value, int bits, int width = warpSize) {
-    const unsigned lane = kernelwright::lane(), other = lane ^ unsigned(bits);
-    return kernelwright::exchange(mask, value, [&](auto of) { return of(other / width == lane / width ? other : lane); });
-}
-template <class T>
-T __shfl_down_sync(unsigned long long mask, T value, unsigned delta, int width = warpSize) {
-    const unsigned lane = kernelwright::lane();
-    return kernelwright::exchange(mask, value,
-                                  [&](auto of) { return of(lane % width + delta < unsigned(width) ? lane + delta : lane); });
-}
-template <class T>
-T __shfl_up_sync(unsigned long long mask, T value, unsigned delta, int width = warpSize) {
-    const unsigned lane = kernelwright::lane();
-    return kernelwright::exchange(mask, value, [&](auto of) { return of(lane % width >= delta ? lane - delta : lane); });
-}
-template <class T> T __shfl(T value, int source, int width = warpSize) { return __shfl_sync(~0ull, value, source, width); }
-template <class T> T __shfl_xor(T value, int bits, int width = warpSize) { return __shfl_xor_sync(~0ull, value, bits, width); }
-template <class T> T __shfl_down(T value, unsigned delta, int width = warpSize) { return __shfl_down_sync(~0ull, value, delta, width); }
-template <class T> T __shfl_up(T value, unsigned delta, int width = warpSize) { return __shfl_up_sync(~0ull, value, delta, width); }
-inline unsigned long long kernelwright_ballot(unsigned long long mask, int predicate) {
-    return kernelwright::exchange(mask, predicate, [&](auto of) {
-        unsigned long long votes = 0;
-        for (unsigned i = 0; i < warpSize; ++i)
-            if ((mask >> i & 1) && kernelwright::lane_is_live(i) && of(i)) votes |= 1ull << i;
-        return votes;
-    });
-}
-#if KERNELWRIGHT_WARP == 32
-inline unsigned __ballot_sync(unsigned mask, int predicate) { return unsigned(kernelwright_ballot(mask, predicate)); }
-#else
-inline unsigned long long __ballot(int predicate) { return kernelwright_ballot(~0ull, predicate); }
-#endif
-inline int __any_sync(unsigned long long mask, int predicate) { return kernelwright_ballot(mask, predicate) != 0; }
-inline int __all_sync(unsigned long long mask, int predicate) { return kernelwright_ballot(mask, !predicate) == 0; }
-
-// One thread runs at a time, so plain memory operations are atomic.
-#define KERNELWRIGHT_ATOMIC(name, expression)      \
-    template <class T, class U>                    \
-    T name(T* at, U given) {                       \
-        const T old = *at, value = T(given);       \
-        *at = (expression);                        \
-        return old;                                \
-    }
-KERNELWRIGHT_ATOMIC(atomicAdd, old + value)
-KERNELWRIGHT_ATOMIC(atomicSub, old - value)
-KERNELWRIGHT_ATOMIC(atomicMax, old > value ? old : value)
-KERNELWRIGHT_ATOMIC(atomicMin, old < value ? old : value)
-KERNELWRIGHT_ATOMIC(atomicExch, value)
-KERNELWRIGHT_ATOMIC(atomicAnd, old & value)
-KERNELWRIGHT_ATOMIC(atomicOr, old | value)
-KERNELWRIGHT_ATOMIC(atomicXor, old ^ value)
-template <class T, class U, class V>
-T atomicCAS(T* at, U expected, V value) {
-    const T old = *at;
-    if (old == T(expected)) *at = T(value);
-    return old;
-}
-
-template <class T> T __ldg(const T* at) { return *at; }
-template <class T> T __ldcs(const T* at) { return *at; }
-template <class T> T __ldca(const T* at) { return *at; }
-template <class T> void __stcs(T* at, T value) { *at = value; }
-inline float __expf(float x) { return std::exp(x); }
-inline float __logf(float x) { return std::log(x); }
-inline float __log2f(float x) { return std::log2(x); }
-inline float __powf(float x, float y) { return std::pow(x, y); }
-inline float __sinf(float x) { return std::sin(x); }
-inline float __cosf(float x) { return std::cos(x); }
-inline float __fdividef(float x, float y) { return x / y; }
-inline float __frcp_rn(float x) { return 1.0f / x; }
-inline float __fsqrt_rn(float x) { return std::sqrt(x); }
-inline float __frsqrt_rn(float x) { return 1.0f / std::sqrt(x); }
-inline float __fmaf_rn(float x, float y, float z) { return std::fma(x, y, z); }
-inline float __fadd_rn(float x, float y) { return x + y; }
-inline float __fmul_rn(float x, float y) { return x * y; }
-inline float rsqrtf(float x) { return 1.0f / std::sqrt(x); }
-inline double rsqrt(double x) { return 1.0 / std::sqrt(x); }
-inline float __saturatef(float x) { return std::fmin(std::fmax(x, 0.0f), 1.0f); }
-inline int __float_as_int(float x) { int bits; std::memcpy(&bits, &x, 4); return bits; }
-inline unsigned __float_as_uint(float x) { unsigned bits; std::memcpy(&bits, &x, 4); return bits; }
-inline float __int_as_float(int bits) { float x; std::memcpy(&x, &bits, 4); return x; }
-inline float __uint_as_float(unsigned bits) { float x; std::memcpy(&x, &bits, 4); return x; }
-inline int __popc(unsigned x) { return __builtin_popcount(x); }
-inline int __popcll(unsigned long long x) { return __builtin_popcountll(x); }
-inline int __clz(int x) { return x ? __builtin_clz(unsigned(x)) : 32; }
-inline int __ffs(int x) { return __builtin_ffs(x); }
-inline unsigned __brev(unsigned x) {
-    unsigned reversed = 0;
-    for (int i = 0; i < 32; ++i) reversed |= (x >> i & 1u) << (31 - i);
-    return reversed;
-}
-template <class A, class B> constexpr std::common_type_t<A, B> max(A a, B b) { return a > b ? a : b; }
-template <class A, class B> constexpr std::common_type_t<A, B> min(A a, B b) { return a < b ? a : b; }
-
-typedef _Float16 __half;
-typedef _Float16 half;
-struct alignas(4) __half2 { __half x, y; };
-typedef __half2 half2;
-inline __half __float2half(float x) { return __half(x); }
-inline __half __float2half_rn(float x) { return __half(x); }
-inline float __half2float(__half x) { return float(x); }
-inline __half2 __floats2half2_rn(float x, float y) { return {__half(x), __half(y)}; }
-inline float2 __half22float2(__half2 v) { return {float(v.x), float(v.y)}; }
-inline __half __hadd(__half x, __half y) { return x + y; }
-inline __half __hmul(__half x, __half y) { return x * y; }
-inline __half __hfma(__half x, __half y, __half z) { return __half(std::fma(float(x), float(y), float(z))); }
+#include "simt_functions.h"
 
 typedef const void* cudaStream_t;
 typedef const void* hipStream_t;

@@ -73,8 +73,24 @@ extern "C" void kernel(const float* x, float* y, long M, long N, cudaStream_t st
 """
 
 
+TILE_SUM = "#include <cooperative_groups.h>\n#include <cooperative_groups/reduce.h>\n" + WARP_SUM.replace(
+    "for (int o = 16; o; o /= 2) total += __shfl_down_sync(0xffffffffu, total, o);",
+    "namespace cg = cooperative_groups;\n    auto tile = cg::tiled_partition<32>(cg::this_thread_block());\n"
+    "    total = cg::reduce(tile, total, cg::plus<float>());\n    tile.sync();",
+)
+PARTS_SUM = WARP_SUM.replace(
+    "for (int o = 16; o;",
+    "const unsigned part = threadIdx.x < 8 ? 0xffu : 0xffffff00u;\n"
+    "    if (threadIdx.x < 8) total += 0 * __shfl_xor_sync(0xffu, total, 1);\n"
+    "    const int lanes = __reduce_add_sync(part, 1);\n    if (__popc(__match_any_sync(part, 1)) != lanes || lanes != (threadIdx.x < 8 ? 8 : 24)) total = 0;\n"
+    "    if (__syncthreads_count(threadIdx.x < 5) != 5) total = 0;\n    for (int o = 16; o;",
+)
+
+
 @pytest.mark.parametrize(
-    "source", [BLOCK_SUM, WARP_SUM, DYNAMIC_SUM, ATOMIC_SUM], ids=["block", "warp", "dynamic", "atomic"]
+    "source",
+    [BLOCK_SUM, WARP_SUM, DYNAMIC_SUM, ATOMIC_SUM, TILE_SUM, PARTS_SUM],
+    ids=["block", "warp", "dynamic", "atomic", "tile", "parts of a warp"],
 )
 def test_barriers_shuffles_shared_memory_and_atomics(source):
     evaluation = judged(source)
@@ -89,6 +105,39 @@ def test_a_missing_barrier_is_found():
     )
 
     assert evaluation.status in {Status.WRONG_VALUE, Status.UNREPEATABLE}
+
+
+ENDS = {
+    "it writes behind its shared memory": (DYNAMIC_SUM.replace("64 * sizeof", "63 * sizeof"), "behind the 252 bytes"),
+    "it has too much shared memory": (
+        DYNAMIC_SUM.replace("64 * sizeof", "(1 << 20) * sizeof"),
+        "more than a block can",
+    ),
+    "its grid is too high": (WARP_SUM.replace("<<<M, 32>>>", "<<<dim3(M, 1 << 20), 32>>>"), "cannot be launched"),
+    "its block has 2^32 threads": (WARP_SUM.replace("32>>>", "dim3(65536, 65536)>>>"), "cannot be launched"),
+    "a part of it waits": (
+        WARP_SUM.replace("    for (int o", "    if (threadIdx.x < 8) __syncthreads();\n    for (int o"),
+        "deadlock",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ENDS)
+def test_what_no_gpu_would_do_ends_with_a_word(name):
+    source, told = ENDS[name]
+    evaluation = judged(source)
+
+    assert Status.CRASHED == evaluation.status, evaluation.log
+    assert told in evaluation.log
+
+
+def test_lanes_that_are_elsewhere_take_no_part_in_a_shuffle_of_hip():
+    source = WARP_SUM.replace("cudaStream_t", "hipStream_t").replace(
+        "for (int o = 16; o; o /= 2) total += __shfl_down_sync(0xffffffffu, total, o);",
+        "if (threadIdx.x < 32) for (int o = 16; o; o /= 2) total += __shfl_down(total, o);\n    __syncthreads();",
+    )
+
+    assert Status.OK == judged(source, language=Hip()).status
 
 
 def test_the_order_of_atomics_changes_between_launches():
