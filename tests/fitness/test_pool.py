@@ -1,10 +1,12 @@
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import ClassVar
 
 import numpy as np
 
 from fitness import Kernel, TensorSpec, Workload
-from fitness.native import MEAN, PICKED, WHOLE
+from fitness.compiler import find_compiler
+from fitness.native import MEAN, PICKED, WHOLE, driver
 from fitness.pool import Pool
 from fitness.tasks import MapId, TensorTask
 
@@ -50,3 +52,15 @@ def test_integers_are_mixed_where_there_are_no_floats_and_stay_sorted():
 
 def test_integers_among_floats_are_left_whole():
     assert [PICKED, MEAN, WHOLE] == blends(MapId(), {"N": 100, "B": 20})
+
+
+def test_unseen_inputs_are_new_where_they_can_be_mixed_and_never_the_same_twice_in_a_row():
+    task = MapId()
+    pool = Pool.draw(task, Workload("w", {"N": 100, "B": 20}, "normal"), np.random.default_rng(0))
+    drawn = pool.unseen(driver(find_compiler()), 9)
+    values, borders, labels = ([each[name].tobytes() for each in drawn] for name in task.inputs)
+
+    assert 9 == len(set(values))
+    assert all(one != next_one for one, next_one in pairwise(labels))  # these are left whole
+    assert {*labels} == {entry.inputs[[*task.inputs][2]].tobytes() for entry in pool.entries}
+    assert all(np.all(np.diff(np.frombuffer(each, np.float32)) >= 0) for each in borders)
