@@ -19,7 +19,7 @@ from hydra.types import RunMode
 from omegaconf import DictConfig
 from rich.console import Console
 
-from evolve import JournalLocked
+from evolve import JournalLocked, JournalMismatch
 from llm import LLMError
 
 from . import faults
@@ -82,8 +82,7 @@ def job(config: DictConfig) -> float | None:
         Exception: A run of a sweep failed, one of `faults.KNOWN`; Hydra goes on with the next one.
     """
     run_dir = _relative(Path(HydraConfig.get().runtime.output_dir))
-    if _sweeps():
-        (run_dir / FAILURE).unlink(missing_ok=True)
+    (run_dir / FAILURE).unlink(missing_ok=True)
     try:
         check_settings(config)
         with _log_file(run_dir / "run.log"), own_gpu(config.get("gpus")):
@@ -94,13 +93,20 @@ def job(config: DictConfig) -> float | None:
     except faults.KNOWN as fault:
         message, status = faults.explain(fault)
         print(f"error: {message}", file=sys.stderr)
+        _keep(run_dir, fault, message, status)
         if _sweeps():
-            if not isinstance(fault, JournalLocked):  # then the run is another process's, which goes on
-                keep_failure(run_dir, message, status, HydraConfig.get().overrides.task)
             raise
         if isinstance(fault, LLMError):
             print(f"everything so far is kept. Go on with:\n  {resume_command()}", file=sys.stderr)
         sys.exit(status)
+
+
+def _keep(run_dir: Path, fault: Exception, message: str, status: int) -> None:
+    """Writes down why a run failed, unless what stands in the folder is another run."""
+    if isinstance(fault, JournalLocked) or (isinstance(fault, JournalMismatch) and not _sweeps()):
+        return
+    with suppress(OSError):  # a full disk; it was told on the screen
+        keep_failure(run_dir, message, status, HydraConfig.get().overrides.task)
 
 
 def resume_command() -> str:

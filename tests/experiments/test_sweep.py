@@ -91,6 +91,17 @@ def test_a_failed_job_says_why_in_its_own_log(command, tmp_path):
     assert "target.threads must be between" in (tmp_path / "0" / "run.log").read_text()
 
 
+def test_a_single_run_that_failed_says_why_until_it_is_run_again(command, tmp_path):
+    """So that the browser knows it from one that was stopped."""
+    run_dir, at = tmp_path / "run", f"hydra.run.dir={tmp_path / 'run'}"
+    command("run", *TINY, "task=row_sum", "target.threads=1000", at)
+    failure = json.loads((run_dir / "failed.json").read_text())
+    again = command("run", *TINY, "task=row_sum", at)
+
+    assert "target.threads must be between" in failure["error"]
+    assert (0, False) == (again.returncode, (run_dir / "failed.json").exists())
+
+
 def test_two_sweeps_on_one_folder_leave_no_failure_in_a_finished_run(command, tmp_path):
     """The second one finds the run of the first at work; the first one finishes it, whatever was noted meanwhile."""
     arguments = [*TINY, "task=row_sum", "seed=0"]
