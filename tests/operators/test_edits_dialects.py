@@ -96,6 +96,29 @@ def test_a_block_size_changes_with_the_division_that_rounds_up():
     assert CUDA.replace("127", "255").replace("128", "256") in outcomes("cuda", "block_size", CUDA)
 
 
+def test_a_block_takes_another_shape_with_the_grid_that_rounds_up_to_it():
+    flat = "(M + 15) / 16), dim3(16, 16), 0"
+    tall = CUDA.replace("<<<(N + 127) / 128, 128, 0", "<<<dim3((N + 15) / 16, " + flat)
+    found = outcomes("cuda", "block_shape", tall, 200)
+
+    assert tall.replace("(N + 15) / 16", "(N + 31) / 32").replace("dim3(16, 16)", "dim3(32, 16)") in found
+    both = tall.replace("(N + 15) / 16", "(N + 31) / 32").replace(flat, "(M + 7) / 8), dim3(32, 8), 0")
+    assert both in found
+    assert None not in found
+
+
+def test_launch_bounds_grow_with_a_block_that_outgrows_them():
+    bound = CUDA.replace("__global__ void scale", "__global__ void __launch_bounds__(128) scale")
+    found = outcomes("cuda", "block_shape", bound)
+
+    assert bound.replace("(128) scale", "(512) scale").replace("127) / 128, 128", "511) / 512, 512") in found
+    assert bound.replace("127) / 128, 128", "63) / 64, 64") in found
+
+
+def test_a_block_whose_size_is_computed_keeps_its_shape():
+    assert {None} == outcomes("cuda", "block_shape", CUDA.replace("/ 128, 128,", "/ 128, THREADS,"), 5)
+
+
 def test_launch_bounds_are_set_and_dropped():
     bound = CUDA.replace("__global__ void scale", "__global__ void __launch_bounds__(128) scale")
 
@@ -223,6 +246,14 @@ def test_a_tile_that_is_named_changes_its_size_wherever_it_stands():
 
     assert named.replace("TILE 32", "TILE 64") in found
     assert named.replace("WIDE = 64", "WIDE = 32") in found
+
+
+def test_loops_of_cute_are_unrolled():
+    plain = "import cutlass\n\ndef rows(x, N):\n    for j in range(N):\n        total += x[j]\n"
+    unrolled = plain.replace("range(N)", "cutlass.range(N, unroll=4)")
+
+    assert unrolled in outcomes("python", "loop_kind", plain)
+    assert {plain, unrolled.replace("=4", "=8")} <= outcomes("python", "loop_kind", unrolled)
 
 
 def test_promises_about_offsets_come_and_go():

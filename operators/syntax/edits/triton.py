@@ -1,8 +1,8 @@
-"""Edits that know Triton: launch options, memory hints, pipelined loops, masks, precision."""
+"""Edits that know Triton: launch options, memory hints, pipelined loops (of CuTe too), masks, precision."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 from tree_sitter import Node
@@ -22,6 +22,15 @@ _STORE_HINTS = {
 }
 _PROMISES = frozenset({b"tl.multiple_of", b"tl.max_contiguous"})
 _FLOATS = (b"tl.float32", b"tl.float16", b"tl.bfloat16")
+_LOOPS = {
+    b"tl.": (b"range", b"tl.range", b"tl.static_range"),
+    b"cutlass": (b"range", b"cutlass.range"),
+}
+"""Kinds of loops, by what a source of their language speaks of."""
+_LOOP_OPTIONS: dict[bytes, list[tuple[bytes, tuple[bytes, ...]]]] = {
+    b"tl.range": [(b"num_stages", (b"1", b"2", b"3", b"4")), (b"loop_unroll_factor", (b"1", b"2", b"4"))],
+    b"cutlass.range": [(b"unroll", (b"1", b"2", b"4", b"8", b"16"))],
+}
 _PRECISIONS = (b'"ieee"', b'"tf32"', b'"tf32x3"')
 
 
@@ -49,24 +58,21 @@ def memory_hint(tree: Tree, rng: np.random.Generator) -> Edit | None:
 
 
 def loop_kind(tree: Tree, rng: np.random.Generator) -> Edit | None:
-    """Makes a loop of a kernel a pipelined, a plain or an unrolled one."""
-    pool = [node for node in tree.of("for_statement") if _range_of(tree, node) is not None]
-    if not pool or b"tl." not in tree.source:
+    """Makes a loop of a kernel a pipelined, a plain or an unrolled one; knows Triton's loops and CuTe's."""
+    kinds = next((kinds for word, kinds in _LOOPS.items() if word in tree.source), ())
+    pool = [call for node in tree.of("for_statement") if (call := _range_of(tree, node, kinds)) is not None]
+    if not pool:
         return None
-    call = _range_of(tree, one_of(pool, rng))
-    function = call.child_by_field_name("function") if call is not None else None
-    if call is None or function is None:
-        return None
-    if tree.text(function) == b"tl.range" and rng.random() < 0.6:
-        name, choices = one_of(
-            [(b"num_stages", (b"1", b"2", b"3", b"4")), (b"loop_unroll_factor", (b"1", b"2", b"4"))], rng
-        )
-        return _with_argument(tree, call, name, choices, rng)
-    others = [each for each in (b"range", b"tl.range", b"tl.static_range") if each != tree.text(function)]
-    text = one_of(others, rng)
-    plain = [each for each in _arguments(call) if each.type != "keyword_argument"]
-    arguments = b", ".join(tree.text(each) for each in plain)
-    return replace(call, text + b"(" + arguments + b")", f"line {tree.line(call.start_byte)}: {text.decode()}")
+    call = one_of(pool, rng)
+    old = _called(tree, call)
+    if old in _LOOP_OPTIONS and rng.random() < 0.6:
+        return _with_argument(tree, call, *one_of(_LOOP_OPTIONS[old], rng), rng)
+    text = one_of([each for each in kinds if each != old], rng)
+    arguments = [tree.text(each) for each in _arguments(call) if each.type != "keyword_argument"]
+    if text == b"cutlass.range":  # alone, it is a plain one
+        arguments.append(b"unroll=" + one_of((b"2", b"4", b"8", b"16"), rng))
+    new = text + b"(" + b", ".join(arguments) + b")"
+    return replace(call, new, f"line {tree.line(call.start_byte)}: {text.decode()}")
 
 
 def mask(tree: Tree, rng: np.random.Generator) -> Edit | None:
@@ -188,7 +194,6 @@ def _without(tree: Tree, argument: Node, note: str) -> Edit:
     return Edit(((start, argument.end_byte, b""),), note)
 
 
-def _range_of(tree: Tree, loop: Node) -> Node | None:
+def _range_of(tree: Tree, loop: Node, kinds: Collection[bytes]) -> Node | None:
     call = loop.child_by_field_name("right")
-    known = {b"range", b"tl.range", b"tl.static_range"}
-    return call if call is not None and call.type == "call" and _called(tree, call) in known else None
+    return call if call is not None and call.type == "call" and _called(tree, call) in kinds else None
