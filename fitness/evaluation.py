@@ -60,7 +60,8 @@ class Measurement:
         reference_latency_us: Median of the baseline's samples.
         speedup: Median over pairs of baseline time / candidate time.
         interval: Bootstrap 95 % interval of ``speedup``.
-        cpu_ratio: CPU time / wall time of the candidate's samples; above 1 it used threads.
+        cpu_ratio: CPU time / wall time of the candidate's samples; above 1 it used threads. None where it does not run
+            on the CPU.
         calls_per_sample: Calls batched into one sample.
     """
 
@@ -71,7 +72,7 @@ class Measurement:
     reference_latency_us: float
     speedup: float
     interval: tuple[float, float]
-    cpu_ratio: float = 1.0
+    cpu_ratio: float | None = None
     calls_per_sample: int = 1
 
     def to_json(self) -> JSON:

@@ -133,7 +133,7 @@ class ExternalBench(Bench):
             if len(taken) >= self.settings.max_pairs:
                 break
         wall: FloatArray = np.array(taken, dtype=np.float64).T
-        return Series(pool.workload.name, wall, wall, _CALLS, 0), worst
+        return Series(pool.workload.name, wall, None, _CALLS, 0), worst
 
     def _unseen(self, pool: Pool) -> tuple[list[Instance], int]:
         """Draws the data of the calls of a pair; of one of them, nobody knows which, it is known what must come out."""

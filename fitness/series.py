@@ -37,14 +37,14 @@ class Series:
 
     Attributes:
         wall_s: ``(2, num_pairs)`` time of one call, candidate first.
-        cpu_s: ``(2, num_pairs)`` CPU time of one call.
+        cpu_s: ``(2, num_pairs)`` CPU time of one call; None where it does not run on the CPU.
         calls: Calls in a sample of the candidate.
         repeated: Round trips taken again because something else ran.
     """
 
     workload: str
     wall_s: FloatArray
-    cpu_s: FloatArray
+    cpu_s: FloatArray | None
     calls: int
     repeated: int
 
@@ -53,6 +53,11 @@ class Series:
         """``(num_pairs,)`` baseline time / candidate time."""
         ratios: FloatArray = self.wall_s[1] / self.wall_s[0]
         return ratios
+
+    @property
+    def cpu_ratio(self) -> float | None:
+        """CPU time / wall time of the candidate; None where it does not run on the CPU."""
+        return None if self.cpu_s is None else float(np.median(self.cpu_s[0] / self.wall_s[0]))
 
     def is_precise(self, target: float, rng: np.random.Generator) -> bool:
         """Tells whether the interval of the median ratio is within ``target``, a fraction, of it on both sides."""
@@ -71,6 +76,6 @@ class Series:
             reference_latency_us=reference,
             speedup=speedup,
             interval=interval,
-            cpu_ratio=float(np.median(self.cpu_s[0] / self.wall_s[0])),
+            cpu_ratio=self.cpu_ratio,
             calls_per_sample=self.calls,
         )

@@ -113,7 +113,7 @@ class Stages:
             draft.flags.add("reduced_precision")
         if contest.flushes_to_zero:
             draft.flags.add("float_state")
-        if any(np.median(each.cpu_s[0] / each.wall_s[0]) > 1.25 for each in contest.series):
+        if any((each.cpu_ratio or 0.0) > 1.25 for each in contest.series):
             draft.flags.add("threads")
         policy.refuse(draft.flags, self._settings.forbid)
         return contest

@@ -89,7 +89,8 @@ def triggers(brief: Brief, parents: Sequence[Parent]) -> frozenset[str]:
     for parent in parents:
         measured = parent.evaluation.measurements
         may_use_threads = brief.hardware.get("threads") != "1"
-        if may_use_threads and measured and all(each.cpu_ratio < 1.2 for each in measured):
+        ratios = [each.cpu_ratio for each in measured if each.cpu_ratio is not None]
+        if may_use_threads and ratios and max(ratios) < 1.2:
             found.add("single_threaded")
         static = parent.evaluation.static
         if any(value > 0 for name, value in static.items() if "spill" in name):

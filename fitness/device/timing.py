@@ -211,11 +211,11 @@ class DeviceStopwatch:
                 if len(taken) < self._precision.min_pairs:
                     continue
                 wall: FloatArray = np.array(taken, dtype=np.float64).T
-                series = Series(exam.pool.workload.name, wall, wall, len(blocks[0].seconds), self.repeated)
+                series = Series(exam.pool.workload.name, wall, None, len(blocks[0].seconds), self.repeated)
                 late = time.monotonic() >= deadline or len(taken) >= self._precision.max_pairs
                 if late or series.is_precise(self._precision.target, rng):
                     wall = wall * self._charges(exam, wall)
-                    return replace(series, wall_s=wall, cpu_s=wall)
+                    return replace(series, wall_s=wall)
 
     def _is_disturbed(self, now: Conditions | None) -> bool:
         """Whether a pair is worth nothing during which the device was like this."""

@@ -56,6 +56,16 @@ def test_latency_stands_on_the_calibrated_scale():
     assert (250.0, 500.0) == (measurement.latency_us, measurement.reference_latency_us)
 
 
+def test_cpu_time_is_told_of_what_runs_on_a_cpu():
+    wall = np.full((2, 4), 1e-3)
+    threaded, elsewhere = (Series("time-20000", wall, cpu, 1, 0) for cpu in (3 * wall, None))
+
+    assert (pytest.approx(3.0), None) == (
+        threaded.measurement(rng(), None).cpu_ratio,
+        elsewhere.measurement(rng(), None).cpu_ratio,
+    )
+
+
 def measured(latency_us):
     return Measurement("time-20000", (latency_us,), (1.0,), latency_us, 1.0, 1.0 / latency_us, (0.1, 2.0))
 

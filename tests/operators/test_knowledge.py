@@ -3,6 +3,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -55,6 +56,19 @@ def test_few_operations_a_byte_call_for_memory() -> None:
 
 def test_many_operations_a_byte_call_for_arithmetic() -> None:
     assert "compute_bound" in triggers(cpp_brief("matmul"), [timed()])
+
+
+@pytest.mark.parametrize(
+    ("threads", "cpu_ratio", "expected"),
+    [(4, 1.0, True), (4, 3.5, False), (1, 1.0, False), (4, None, False)],
+    ids=["one of four", "several", "one of one", "not on a CPU"],
+)
+def test_what_leaves_threads_unused_is_single_threaded(threads, cpu_ratio, expected) -> None:
+    parent = timed()
+    measurements = tuple(replace(each, cpu_ratio=cpu_ratio) for each in parent.evaluation.measurements)
+    parent = replace(parent, evaluation=replace(parent.evaluation, measurements=measurements))
+
+    assert expected == ("single_threaded" in triggers(cpp_brief(hardware={"threads": str(threads)}), [parent]))
 
 
 def test_a_matrix_product_finds_its_document() -> None:
