@@ -19,7 +19,7 @@ from .errors import MachineError
 from .evaluation import Status
 from .kernel import Kernel
 from .language import Build, Kind, Language, Need
-from .logs import scrub
+from .logs import killed_by, scrub
 from .sandbox import Sandbox
 from .session import Failed
 from .target import Target
@@ -176,9 +176,10 @@ def sweep() -> None:
             remove(folder)
 
 
-def _verdict(status: int | None, log: str) -> Failed:
+def _verdict(status: int, log: str) -> Failed:
     if re.search(r"virtual memory exhausted|out of memory|std::bad_alloc|cannot allocate", log, re.IGNORECASE):
         return Failed(Status.BUILD_FAILED, f"the compiler ran out of memory\n{log}")
     if not log.strip():
-        return Failed(Status.BUILD_FAILED, f"the compiler ended without a message (wait status {status})")
+        how = f", {killed_by(status)}" if os.WIFSIGNALED(status) else ""
+        return Failed(Status.BUILD_FAILED, f"the compiler ended without a message{how}")
     return Failed(Status.BUILD_FAILED, log)
