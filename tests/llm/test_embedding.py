@@ -59,7 +59,7 @@ def test_what_may_pass_is_tried_again(fake: FakeServer, client: EmbeddingClient,
 def test_a_server_that_never_answers_is_unreachable(fake: FakeServer, client: EmbeddingClient) -> None:
     fake.answers = [RESET]
 
-    with pytest.raises(ServerUnreachable, match="in 3 attempts"):
+    with pytest.raises(ServerUnreachable, match="attempt 3 of 3"):
         client.embed("int x;")
 
 
