@@ -12,11 +12,12 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import hydra
 from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
 from rich.console import Console
 
 from evolve import JournalLocked, JournalMismatch
@@ -105,8 +106,9 @@ def _keep(run_dir: Path, fault: Exception, message: str, status: int) -> None:
     """Writes down why a run failed, unless what stands in the folder is another run."""
     if isinstance(fault, JournalLocked) or (isinstance(fault, JournalMismatch) and not _sweeps()):
         return
+    overrides: Any = OmegaConf.to_container(HydraConfig.get().overrides.task)  # as typed, ${…} too
     with suppress(OSError):  # a full disk; it was told on the screen
-        keep_failure(run_dir, message, status, HydraConfig.get().overrides.task)
+        keep_failure(run_dir, message, status, overrides)
 
 
 def resume_command() -> str:

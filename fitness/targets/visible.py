@@ -25,7 +25,9 @@ def gpu(variable: str, number: int) -> str:
     if not names:
         return str(number)
     if number >= len(names):
-        raise TargetUnavailable(f"{variable}={','.join(names)} leaves GPUs 0 to {len(names) - 1}, not GPU {number}")
+        raise TargetUnavailable(
+            f"{variable}={','.join(names)} leaves fewer GPUs ({len(names)}): there is no GPU {number}"
+        )
     return names[number]
 
 

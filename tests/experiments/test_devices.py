@@ -121,5 +121,5 @@ def test_a_worker_sees_the_gpu_that_its_run_was_given(target, variable, monkeypa
 def test_a_number_beyond_what_is_left_is_told(monkeypatch):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "7")
 
-    with pytest.raises(TargetUnavailable, match="CUDA_VISIBLE_DEVICES=7 leaves 1 GPUs"):
+    with pytest.raises(TargetUnavailable, match=r"CUDA_VISIBLE_DEVICES=7 leaves fewer GPUs.*no GPU 1"):
         Nvidia(devices=(0, 1)).environment(1)

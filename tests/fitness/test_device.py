@@ -287,7 +287,10 @@ def test_loading_kernels_ahead_leaves_nothing_behind(worker, monkeypatch):
 class Doubling:
     """Stands in for a loaded module."""
 
-    specs, launches = ({"name": "y"},), None
+    launches = None
+
+    def __init__(self, dtype="float32"):
+        self.specs = ({"name": "y", "dtype": dtype},)
 
     def outputs(self, axes):
         return None
@@ -309,6 +312,7 @@ def doubling(worker, monkeypatch):
 def test_arrays_of_every_form_go_to_a_device_and_come_back(doubling, dtype, shape):
     sets = [np.random.default_rng(number).integers(0, 50, shape).astype(dtype) for number in range(12)]
     arrays = {f"x@{number}": np.array(array) for number, array in enumerate(sets)}
+    doubling.candidate = Doubling(dtype)
     facts, brought = doubling.call({"calls": [({"N": 1}, number) for number in range(12)]}, arrays)
 
     assert [] == facts["tampered"]

@@ -134,9 +134,18 @@ def test_what_is_left_out_of_all_workloads_is_not_left_out_of_one(watch):
     for quiet in range(9):
         watch.queued = [4e-6] * 9 + [1e-3 * (quiet % 2)]
         assert 10 == watch.measure(pool, 10.0, rng()).ratios.size
-    watch.queued = [1e-3] * 2 + [4e-6] * 8
+    watch.queued = ([1e-3] * 2 + [4e-6] * 8) * 2
     with pytest.raises(Failed, match="suspect"):
         watch.measure(pool, 10.0, rng())
+
+
+def test_a_series_that_was_interrupted_is_taken_anew_once(watch):
+    task = Twice()
+    pool = Pool.draw(task, task.time_workloads[0], rng())
+    watch.queued = [1e-3] * 10 + [4e-6] * 10
+    series = watch.measure(pool, 10.0, rng())
+
+    assert (10, 10) == (series.ratios.size, series.repeated)
 
 
 def test_work_ahead_is_a_part_of_the_sample_after_it():
